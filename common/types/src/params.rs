@@ -1,0 +1,321 @@
+//! String maps that are taken apart once, at the edge.
+//!
+//! Parameters of a StorageClass, a VolumeSnapshotClass or a VolumeAttributesClass arrive as a map of
+//! strings whose keys ignore case. [`ParamMap`] hands each value out once; what is left at the end
+//! was not understood and is refused with the nearest known key. So no typing error is ever
+//! swallowed.
+
+use std::collections::BTreeMap;
+
+/// A map of parameters from which values are taken.
+#[derive(Clone, Debug, Default)]
+pub struct ParamMap {
+    entries: BTreeMap<String, Entry>,
+    known: Vec<&'static str>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    value: String,
+}
+
+/// A parameter that was taken: its key as written, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// The key as the user wrote it.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+/// Why parameters were refused. Each names the key, the value and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadParam {
+    /// Two spellings of one key.
+    #[error("parameter '{first}' is given twice: also as '{second}'")]
+    Duplicate {
+        /// One spelling.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A key that means nothing here.
+    #[error("unknown parameter '{key}'{}", .nearest.map(|near| format!(": did you mean '{near}'?")).unwrap_or_default())]
+    Unknown {
+        /// The key as written.
+        key: String,
+        /// The known key most like it, if one is.
+        nearest: Option<&'static str>,
+    },
+    /// A value that the key cannot have.
+    #[error("parameter '{key}' is '{value}': expected {allowed}")]
+    Value {
+        /// The key as written.
+        key: String,
+        /// The value as written.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Values that exclude each other, or one that is missing.
+    #[error("parameter '{key}' {problem}")]
+    Conflict {
+        /// The key.
+        key: &'static str,
+        /// What is wrong, with the remedy.
+        problem: String,
+    },
+}
+
+impl ParamMap {
+    /// Takes over a map.
+    ///
+    /// # Errors
+    /// If two keys differ only by case.
+    pub fn new<I>(map: I) -> Result<Self, BadParam>
+    where
+        I: IntoIterator<Item = (String, String)>,
+    {
+        let mut params = Self::default();
+        // Sorted, so that the error does not depend on the order of a hash map.
+        for (key, value) in map.into_iter().collect::<BTreeMap<_, _>>() {
+            params.add(key, value)?;
+        }
+        Ok(params)
+    }
+
+    fn add(&mut self, key: String, value: String) -> Result<(), BadParam> {
+        let folded = key.to_ascii_lowercase();
+        if let Some(there) = self.entries.get(&folded) {
+            return Err(BadParam::Duplicate {
+                first: there.key.clone(),
+                second: key,
+            });
+        }
+        self.entries.insert(folded, Entry { key, value });
+        Ok(())
+    }
+
+    /// Lays a second map over the first: its values win (CSI, `mutable_parameters`).
+    ///
+    /// # Errors
+    /// If two keys of the second map differ only by case.
+    pub fn overlay(mut self, over: Self) -> Self {
+        self.entries.extend(over.entries);
+        self
+    }
+
+    /// Takes the value of a key, whatever the case of its spelling.
+    pub fn take(&mut self, key: &'static str) -> Option<Param> {
+        self.known.push(key);
+        let Entry { key, value } = self.entries.remove(&key.to_ascii_lowercase())?;
+        Some(Param { key, value })
+    }
+
+    /// Takes the value of a key that has several names.
+    ///
+    /// # Errors
+    /// If more than one of the names is present.
+    pub fn take_any(&mut self, keys: &[&'static str]) -> Result<Option<Param>, BadParam> {
+        let mut found: Option<Param> = None;
+        for key in keys {
+            match (self.take(key), &found) {
+                (None, _) => {}
+                (Some(param), None) => found = Some(param),
+                (Some(second), Some(first)) => {
+                    return Err(BadParam::Duplicate {
+                        first: first.key.clone(),
+                        second: second.key,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes every entry whose key begins with `prefix`; the keys are returned in lower case,
+    /// without the prefix.
+    pub fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
+        let prefix = prefix.to_ascii_lowercase();
+        let keys: Vec<String> = self
+            .entries
+            .keys()
+            .filter(|key| key.starts_with(&prefix))
+            .cloned()
+            .collect();
+        keys.into_iter()
+            .filter_map(|key| {
+                let entry = self.entries.remove(&key)?;
+                Some((key[prefix.len()..].to_owned(), entry.value))
+            })
+            .collect()
+    }
+
+    /// Ends the taking.
+    ///
+    /// # Errors
+    /// If anything is left.
+    pub fn finish(self) -> Result<(), BadParam> {
+        match self.entries.into_values().next() {
+            None => Ok(()),
+            Some(Entry { key, .. }) => {
+                let nearest = nearest(&key, &self.known);
+                Err(BadParam::Unknown { key, nearest })
+            }
+        }
+    }
+}
+
+impl Param {
+    /// The error for a value that the key cannot have.
+    #[must_use]
+    pub fn refuse(&self, allowed: impl Into<String>) -> BadParam {
+        BadParam::Value {
+            key: self.key.clone(),
+            value: self.value.clone(),
+            allowed: allowed.into(),
+        }
+    }
+
+    /// Reads the value, or says what is allowed.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn parse<T: std::str::FromStr>(&self, allowed: &str) -> Result<T, BadParam> {
+        self.value.trim().parse().map_err(|_| self.refuse(allowed))
+    }
+
+    /// Reads `true` or `false`, whatever the case.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn flag(&self) -> Result<bool, BadParam> {
+        match self.value.trim() {
+            yes if yes.eq_ignore_ascii_case("true") => Ok(true),
+            no if no.eq_ignore_ascii_case("false") => Ok(false),
+            _ => Err(self.refuse("true or false")),
+        }
+    }
+
+    /// Reads one of a list of words, whatever the case.
+    ///
+    /// # Errors
+    /// If it is none of them.
+    pub fn one_of<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, BadParam> {
+        words
+            .iter()
+            .find(|(word, _)| word.eq_ignore_ascii_case(self.value.trim()))
+            .map(|&(_, value)| value)
+            .ok_or_else(|| {
+                let words: Vec<_> = words.iter().map(|&(word, _)| word).collect();
+                self.refuse(format!("one of {}", words.join(", ")))
+            })
+    }
+}
+
+/// The known key within a third of the length in edits, if any.
+fn nearest(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase();
+    known
+        .iter()
+        .map(|&other| (distance(&key, &other.to_ascii_lowercase()), other))
+        .min()
+        .filter(|&(edits, other)| edits <= other.len().max(3) / 3)
+        .map(|(_, other)| other)
+}
+
+/// Levenshtein distance over bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replace = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BadParam, ParamMap};
+
+    fn map(entries: &[(&str, &str)]) -> Result<ParamMap, BadParam> {
+        ParamMap::new(entries.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())))
+    }
+
+    #[test]
+    fn keys_ignore_case_and_are_taken_once() {
+        let mut params = map(&[("SkuName", "Premium_LRS")]).unwrap();
+        assert_eq!(params.take("skuname").unwrap().value, "Premium_LRS");
+        assert_eq!(params.take("skuname"), None);
+        assert_eq!(params.finish(), Ok(()));
+    }
+
+    #[test]
+    fn two_spellings_of_one_key_are_refused() {
+        let error = map(&[("skuName", "a"), ("skuname", "b")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 'skuName' is given twice: also as 'skuname'"
+        );
+        let mut aliases = map(&[("skuName", "a"), ("storageAccountType", "b")]).unwrap();
+        assert!(
+            aliases
+                .take_any(&["skuname", "storageaccounttype"])
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_a_suggestion() {
+        let mut params = map(&[("cachingMod", "None")]).unwrap();
+        assert_eq!(params.take("cachingMode"), None);
+        let error = params.finish().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unknown parameter 'cachingMod': did you mean 'cachingMode'?"
+        );
+        let error = map(&[("XXX_FakeKey", "v")]).unwrap().finish().unwrap_err();
+        assert_eq!(error.to_string(), "unknown parameter 'XXX_FakeKey'");
+    }
+
+    #[test]
+    fn a_bad_value_names_key_value_and_what_is_allowed() {
+        let mut params = map(&[("enableBursting", "yes"), ("cachingMode", "RO")]).unwrap();
+        let error = params.take("enablebursting").unwrap().flag().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 'enableBursting' is 'yes': expected true or false"
+        );
+        let error = params
+            .take("cachingmode")
+            .unwrap()
+            .one_of(&[("None", 0), ("ReadOnly", 1)])
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "parameter 'cachingMode' is 'RO': expected one of None, ReadOnly"
+        );
+    }
+
+    #[test]
+    fn mutable_parameters_win() {
+        let base = map(&[("a", "1"), ("B", "1")]).unwrap();
+        let mut both = base.overlay(map(&[("b", "2")]).unwrap());
+        assert_eq!(both.take("a").unwrap().value, "1");
+        assert_eq!(both.take("b").unwrap().value, "2");
+    }
+
+    #[test]
+    fn prefixed_keys_are_taken_together() {
+        let mut params = map(&[("device-setting/queue/Scheduler", "none"), ("x", "1")]).unwrap();
+        let taken = params.take_prefixed("device-setting/");
+        assert_eq!(taken, [("queue/scheduler".to_owned(), "none".to_owned())]);
+        assert!(params.finish().is_err());
+    }
+}

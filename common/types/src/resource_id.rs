@@ -1,0 +1,285 @@
+//! The grammar of Azure resource ids.
+//!
+//! `/subscriptions/{s}/resourceGroups/{g}/providers/{namespace}/{type}/{name}[/{type}/{name}]…`
+//!
+//! Azure compares ids without regard to case and returns them in other spellings than they were
+//! stored in, so equality and hashing fold ASCII case while the spelling is kept (REST reference,
+//! "Resource ids").
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+/// A resource inside a resource group.
+#[derive(Clone)]
+pub struct ResourceId {
+    text: Box<str>,
+    segments: Box<[Span]>,
+}
+
+type Span = (usize, usize);
+
+/// Why a text is not a resource id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not an Azure resource id: expected {expected}")]
+pub struct NotAResourceId {
+    text: String,
+    expected: &'static str,
+}
+
+const SHAPE: &str = "/subscriptions/<id>/resourceGroups/<name>/providers/<namespace>/<type>/<name>";
+
+/// Positions of the variable segments in `/subscriptions/{1}/resourceGroups/{3}/providers/{5}/…`.
+const SUBSCRIPTION: usize = 1;
+const GROUP: usize = 3;
+const NAMESPACE: usize = 5;
+const FIRST_TYPE: usize = 6;
+
+impl ResourceId {
+    /// The id of a top-level resource.
+    ///
+    /// # Errors
+    /// If a part is empty or holds a `/`.
+    pub fn new(
+        subscription: &str,
+        resource_group: &str,
+        namespace_and_type: (&str, &str),
+        name: &str,
+    ) -> Result<Self, NotAResourceId> {
+        let (namespace, kind) = namespace_and_type;
+        format!(
+            "/subscriptions/{subscription}/resourceGroups/{resource_group}/providers/{namespace}/{kind}/{name}"
+        )
+        .parse()
+    }
+
+    fn segment(&self, index: usize) -> &str {
+        self.segments
+            .get(index)
+            .map_or("", |&(from, to)| &self.text[from..to])
+    }
+
+    /// The subscription.
+    #[must_use]
+    pub fn subscription(&self) -> &str {
+        self.segment(SUBSCRIPTION)
+    }
+
+    /// The resource group.
+    #[must_use]
+    pub fn resource_group(&self) -> &str {
+        self.segment(GROUP)
+    }
+
+    /// The provider namespace, such as `Microsoft.Compute`.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.segment(NAMESPACE)
+    }
+
+    /// The types from the outermost to the innermost.
+    pub fn types(&self) -> impl Iterator<Item = &str> {
+        self.segments[FIRST_TYPE..]
+            .iter()
+            .step_by(2)
+            .map(|&(from, to)| &self.text[from..to])
+    }
+
+    /// The names from the outermost to the innermost.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.segments[FIRST_TYPE + 1..]
+            .iter()
+            .step_by(2)
+            .map(|&(from, to)| &self.text[from..to])
+    }
+
+    /// The name of the resource itself.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.segment(self.segments.len() - 1)
+    }
+
+    /// Whether it is of this namespace and these types, whatever their case.
+    #[must_use]
+    pub fn is_of(&self, namespace: &str, types: &[&str]) -> bool {
+        self.namespace().eq_ignore_ascii_case(namespace)
+            && self.types().count() == types.len()
+            && self
+                .types()
+                .zip(types)
+                .all(|(a, b)| a.eq_ignore_ascii_case(b))
+    }
+
+    /// The spelling that it was made from.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The one spelling that all equal ids share: lower case. For map keys and lock names.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        self.text.to_ascii_lowercase()
+    }
+}
+
+impl FromStr for ResourceId {
+    type Err = NotAResourceId;
+
+    fn from_str(text: &str) -> Result<Self, NotAResourceId> {
+        let wrong = || NotAResourceId {
+            text: abridge(text),
+            expected: SHAPE,
+        };
+        let body = text.strip_suffix('/').unwrap_or(text);
+        if !body.starts_with('/') || body.chars().any(char::is_control) {
+            return Err(wrong());
+        }
+        let mut segments = Vec::with_capacity(8);
+        let mut from = 1;
+        for part in body[1..].split('/') {
+            if part.is_empty() {
+                return Err(wrong());
+            }
+            segments.push((from, from + part.len()));
+            from += part.len() + 1;
+        }
+        let is = |index: usize, word: &str| {
+            segments
+                .get(index)
+                .is_some_and(|&(a, b)| body[a..b].eq_ignore_ascii_case(word))
+        };
+        let fixed = is(0, "subscriptions") && is(2, "resourceGroups") && is(4, "providers");
+        let paired = segments.len() > FIRST_TYPE + 1 && segments.len().is_multiple_of(2);
+        if !fixed || !paired {
+            return Err(wrong());
+        }
+        Ok(Self {
+            text: body.into(),
+            segments: segments.into(),
+        })
+    }
+}
+
+fn abridge(text: &str) -> String {
+    const LIMIT: usize = 200;
+    if text.chars().count() <= LIMIT {
+        return text.escape_debug().to_string();
+    }
+    let head: String = text.chars().take(LIMIT).collect();
+    format!("{}…", head.escape_debug())
+}
+
+impl fmt::Display for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl PartialEq for ResourceId {
+    fn eq(&self, other: &Self) -> bool {
+        self.text.eq_ignore_ascii_case(&other.text)
+    }
+}
+
+impl Eq for ResourceId {}
+
+impl Hash for ResourceId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for byte in self.text.bytes() {
+            state.write_u8(byte.to_ascii_lowercase());
+        }
+        state.write_u8(0xff);
+    }
+}
+
+impl PartialOrd for ResourceId {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ResourceId {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let fold = |id: &Self| {
+            id.text
+                .bytes()
+                .map(|b| b.to_ascii_lowercase())
+                .collect::<Vec<_>>()
+        };
+        fold(self).cmp(&fold(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ResourceId;
+    use proptest::prelude::*;
+
+    fn disk(text: &str) -> ResourceId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn equal_whatever_the_case_and_a_trailing_slash() {
+        let a = disk("/subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D");
+        let b = disk("/SUBSCRIPTIONS/s/resourcegroups/g/providers/microsoft.compute/DISKS/d/");
+        assert_eq!(a, b);
+        assert_eq!(a.folded(), b.folded());
+        assert_eq!(b.name(), "d");
+        assert!(b.is_of("Microsoft.Compute", &["disks"]));
+    }
+
+    #[test]
+    fn nested_types_are_taken_apart() {
+        let id = disk(
+            "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets/x/virtualMachines/3",
+        );
+        assert!(id.is_of(
+            "microsoft.compute",
+            &["virtualmachinescalesets", "virtualmachines"]
+        ));
+        assert_eq!(id.names().collect::<Vec<_>>(), ["x", "3"]);
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "/",
+            "fake-vol-id",
+            "/subscriptions/s",
+            "/subscriptions/s/resourceGroups/g",
+            "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks",
+            "/subscriptions/s/resourceGroups//providers/Microsoft.Compute/disks/d",
+            "subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d",
+            "/subscriptions/s/groups/g/providers/Microsoft.Compute/disks/d",
+            "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d\n",
+        ] {
+            assert!(text.parse::<ResourceId>().is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn printing_and_parsing_are_inverse(s in "[a-f0-9-]{1,36}", g in "[A-Za-z0-9._()-]{1,90}", n in "[A-Za-z0-9_.-]{1,80}") {
+            let id = ResourceId::new(&s, &g, ("Microsoft.Compute", "disks"), &n).unwrap();
+            let again: ResourceId = id.to_string().parse().unwrap();
+            prop_assert_eq!(&id, &again);
+            prop_assert_eq!(again.subscription(), s.as_str());
+            prop_assert_eq!(again.resource_group(), g.as_str());
+            prop_assert_eq!(again.name(), n.as_str());
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,300}") {
+            let _ = text.parse::<ResourceId>();
+        }
+    }
+}

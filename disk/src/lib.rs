@@ -1,0 +1,15 @@
+//! The Azure Disk CSI driver, `disk.csi.azure.com`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | command line and start-up configuration |
+//! | [`model`] | parameters, volume context and publish context: what controller and node share |
+//! | [`controller`] | the Controller service: Azure, no mounts |
+//! | [`node`] | the Node service: the kernel, no Azure credentials |
+//!
+//! Must not know: the other driver, the simulator. `controller` and `node` never use each other.
+
+pub mod config;
+pub mod controller;
+pub mod model;
+pub mod node;

@@ -1,0 +1,1 @@
+//! What controller and node share.
