@@ -1,0 +1,54 @@
+# Every command that a user or a maintainer types. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+# Tests mount and make loop devices; only the kernel's rules need root, so only the runner asks for it.
+ifneq ($(shell id -u),0)
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER ?= sudo -E
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER ?= sudo -E
+endif
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: setup
+setup: ## install the system packages that the other targets need
+	@test/setup/packages.sh
+
+.PHONY: test
+test: setup lint unit ## everything that a change must pass
+
+.PHONY: lint
+lint: fmt clippy doc deny ## formatting, lints, documentation, dependency rules
+
+.PHONY: fmt
+fmt: ## check the formatting
+	$(CARGO) fmt --all --check
+
+.PHONY: clippy
+clippy: ## lints, warnings denied
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: doc
+doc: ## documentation, broken links denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked --quiet
+
+.PHONY: deny
+deny: ## dependency bans, licences, sources
+	"$$(test/setup/cargo-deny.sh)" --log-level error check bans licenses sources
+
+.PHONY: audit
+audit: ## known vulnerabilities; says so when the database cannot be reached
+	@tool="$$(test/setup/cargo-deny.sh)"; \
+	if [ -n "$${ADVISORY_DB:-}" ]; then "$$tool" check --disable-fetch advisories; else "$$tool" check advisories; fi \
+	  || { echo "audit: NOT passed: see above. Where the advisory database cannot be reached, clone it elsewhere and set ADVISORY_DB." >&2; exit 1; }
+
+.PHONY: unit
+unit: setup ## unit, property and integration tests (as root: loop devices and mounts)
+	$(CARGO) test --workspace --locked
+
+.PHONY: clean
+clean: ## remove what was built
+	$(CARGO) clean
