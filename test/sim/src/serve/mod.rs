@@ -1,0 +1,5 @@
+//! The running simulator: sockets, certificates, time, files for its users.
+
+pub mod clock;
+pub mod site;
+pub mod tls;
