@@ -15,7 +15,7 @@ use crate::method::{Loudness, Method};
 use crate::metrics::Metrics;
 use crate::operations::{Key, OperationError, Operations};
 use crate::redact;
-use crate::status::status;
+use crate::status::{NotOffered, status};
 
 /// How much may go on, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +37,6 @@ impl Default for Limits {
             call: Duration::from_secs(10 * 60),
             operations: 4096,
         }
-    }
-}
-
-/// The method is not offered.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} is not offered by this plugin")]
-struct NotOffered(Method);
-
-impl Faulty for NotOffered {
-    fn fault(&self) -> Fault {
-        Fault::Unimplemented
     }
 }
 
@@ -263,3 +252,6 @@ fn log_message(method: Method, name: &'static str, message: &impl prost::Message
 fn log_error(method: Method, error: &dyn Faulty) {
     tracing::error!(%method, fault = ?error.fault(), "{}", report(error));
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,10 +151,14 @@ impl SocketFile {
         let Ok(now) = self.path.symlink_metadata() else {
             return;
         };
-        if (now.dev(), now.ino()) == (self.device, self.inode) {
-            if let Err(error) = std::fs::remove_file(&self.path) {
-                tracing::warn!(%error, path = %self.path.display(), "the socket is left behind");
-            }
+        if (now.dev(), now.ino()) != (self.device, self.inode) {
+            return;
+        }
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::warn!(%error, path = %self.path.display(), "the socket is left behind");
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

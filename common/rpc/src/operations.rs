@@ -308,3 +308,6 @@ impl<T: Send + Sync + 'static> Ticket<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,6 +50,24 @@ impl Serving {
     }
 }
 
+/// Resolves when the process is asked to stop: SIGTERM (kubelet) or SIGINT (a terminal).
+///
+/// # Errors
+/// The handlers cannot be installed.
+pub fn terminated() -> std::io::Result<impl Future<Output = ()> + Send> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+    })
+}
+
 /// Serves `routes` on `listener` until `stop` resolves, then lets calls and the operations of
 /// `dispatcher` end.
 ///
@@ -128,3 +146,6 @@ async fn until_drained(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

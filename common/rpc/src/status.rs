@@ -70,6 +70,23 @@ pub fn status(method: Method, error: &dyn Faulty) -> Status {
     Status::new(code(answered(method, error.fault())), report(error))
 }
 
+/// The method is not offered.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is not offered by this plugin")]
+pub(crate) struct NotOffered(pub(crate) Method);
+
+impl Faulty for NotOffered {
+    fn fault(&self) -> Fault {
+        Fault::Unimplemented
+    }
+}
+
+/// The answer of a method that a service has to have and the plugin does not offer.
+#[must_use]
+pub fn not_offered(method: Method) -> Status {
+    status(method, &NotOffered(method))
+}
+
 /// The status for a request that is not for any method of CSI, or failed before that was known.
 #[must_use]
 pub(crate) fn unmatched(error: &dyn Faulty) -> Status {
