@@ -6,6 +6,7 @@
 //! | [`loopdev`] | loop devices over the kernel's ioctls |
 //! | [`farm`] | each node's device root and its links |
 //! | [`mounts`] | who has a device mounted |
+//! | [`sync`] | brings all of it in line with the world |
 //!
 //! A disk that is shared by several nodes is one loop device with a name under each of them. Two
 //! loop devices over one file would be two page caches over one disk: a write through one would not
@@ -15,6 +16,7 @@ pub mod disks;
 pub mod farm;
 pub mod loopdev;
 pub mod mounts;
+pub mod sync;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,6 +50,11 @@ pub enum LinkError {
         /// The kernel's reason.
         source: Errno,
     },
+    /// The world has a disk whose file is not there.
+    #[error(
+        "{0} is missing: the saved world has this disk; restore the file, or start over with an empty --dir"
+    )]
+    NoContents(String),
     /// A file or folder of the state directory.
     #[error("cannot {act} {path}")]
     Io {
