@@ -34,7 +34,7 @@ pub fn parse(header: &str) -> Option<Duration> {
     })
 }
 
-/// How long a call with this timeout is worked on: a tenth is kept back, at most [`MARGIN`].
+/// How long a call with this timeout is worked on: a tenth is kept back, at most 200 ms.
 #[must_use]
 pub fn budget(timeout: Duration) -> Duration {
     timeout - (timeout / 10).min(MARGIN)

@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 
 use crate::capability::Gate;
 use crate::deadline;
-use crate::handler::{Handler, Scope};
+use crate::handler::{Handler, Measure, Scope};
 use crate::method::{Loudness, Method};
 use crate::metrics::Metrics;
 use crate::operations::{Key, OperationError, Operations};
@@ -181,16 +181,15 @@ impl Dispatcher {
             self.metrics.clone(),
         );
         let work = |op| async move {
-            let measure = H::measure(&request);
-            let started = clock.now();
+            let mut stopwatch = Stopwatch {
+                measure: H::measure(&request),
+                started: clock.now(),
+                succeeded: false,
+                clock,
+                metrics,
+            };
             let result = H::run(ctx, request, op).await;
-            if let (Some(metrics), Some(measure)) = (metrics, measure) {
-                metrics.operation(
-                    &measure,
-                    result.is_ok(),
-                    clock.now().saturating_sub(started),
-                );
-            }
+            stopwatch.succeeded = result.is_ok();
             result
         };
         let ticket = self
@@ -210,6 +209,24 @@ impl Dispatcher {
         match &*result {
             Ok(reply) => Ok(reply.clone()),
             Err(_) => Err(Failure::Shared(result)),
+        }
+    }
+}
+
+/// Counts one operation when it is dropped, so also if the operation panics.
+struct Stopwatch {
+    measure: Option<Measure>,
+    started: Duration,
+    succeeded: bool,
+    clock: Arc<dyn Clock>,
+    metrics: Option<Arc<Metrics>>,
+}
+
+impl Drop for Stopwatch {
+    fn drop(&mut self) {
+        if let (Some(metrics), Some(measure)) = (&self.metrics, &self.measure) {
+            let elapsed = self.clock.now().saturating_sub(self.started);
+            metrics.operation(measure, self.succeeded, elapsed);
         }
     }
 }
@@ -240,7 +257,11 @@ impl<H: Handler> Failure<H> {
 fn log_message(method: Method, name: &'static str, message: &impl prost::Message) {
     match method.loudness() {
         Loudness::Event if tracing::enabled!(tracing::Level::INFO) => {
-            tracing::info!(%method, "{name} {}", redact::render(name, message));
+            match redact::render(name, message).as_str() {
+                // Nothing in it: that the call ended well is said by the trace layer.
+                "{}" => tracing::trace!(%method, "{name} {{}}"),
+                text => tracing::info!(%method, "{name} {text}"),
+            }
         }
         Loudness::Poll if tracing::enabled!(tracing::Level::TRACE) => {
             tracing::trace!(%method, "{name} {}", redact::render(name, message));

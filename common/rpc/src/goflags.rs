@@ -30,6 +30,33 @@ pub struct Retired {
     pub why: &'static str,
 }
 
+/// The flags of Go's logging library, which every driver that ours replace takes. Only `-v` has a
+/// meaning here.
+pub const KLOG: [Retired; 12] = {
+    const WHY: &str = "all logs go to standard error.";
+    const fn retired(name: &'static str, form: Form) -> Retired {
+        Retired {
+            name,
+            form,
+            why: WHY,
+        }
+    }
+    [
+        retired("add_dir_header", Form::Bool),
+        retired("alsologtostderr", Form::Bool),
+        retired("log_backtrace_at", Form::Value),
+        retired("log_dir", Form::Value),
+        retired("log_file", Form::Value),
+        retired("log_file_max_size", Form::Value),
+        retired("logtostderr", Form::Bool),
+        retired("one_output", Form::Bool),
+        retired("skip_headers", Form::Bool),
+        retired("skip_log_headers", Form::Bool),
+        retired("stderrthreshold", Form::Value),
+        retired("vmodule", Form::Value),
+    ]
+};
+
 /// Arguments in clap's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Normalised {

@@ -24,6 +24,8 @@
 //!
 //! Must not know: Azure, Kubernetes, the kernel, or any driver.
 
+#![deny(missing_docs)]
+
 pub mod capability;
 pub mod clock;
 pub mod deadline;

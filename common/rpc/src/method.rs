@@ -35,7 +35,12 @@ macro_rules! methods {
         /// A method of CSI. The names are those of the interface; `proto/csi.proto` says what
         /// each does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Method { $($($method,)*)* }
+        pub enum Method {
+            $($(
+                #[doc = concat!("`", stringify!($service), ".", stringify!($method), "`")]
+                $method,
+            )*)*
+        }
 
         impl Method {
             /// Every method, for tables and for tests that must not miss one.

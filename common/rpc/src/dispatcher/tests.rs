@@ -164,6 +164,20 @@ async fn a_panic_becomes_internal_and_frees_the_guard() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_panic_is_counted_as_a_failed_operation() {
+    let mut world = World::new(Limits::default());
+    let metrics = Metrics::new("driver");
+    world.dispatcher = world.dispatcher.with_metrics(Arc::clone(&metrics));
+    world.driver.set(Plan::Panic);
+    world.driver.go.add_permits(1);
+    world.delete("a", "10S").await.unwrap_err();
+    let labels = "operation=\"controller_delete_volume\",success=\"false\"";
+    let line = format!("driver_operations_total{{{labels}}} 1");
+    let text = metrics.render();
+    assert!(text.lines().any(|found| found == line), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_operation_beyond_its_budget_keeps_its_guard() {
     let limits = Limits {
         operation: Duration::from_secs(60),

@@ -65,8 +65,10 @@ impl<S: Inner> Service<Request<Body>> for Trace<S> {
         let clock = Arc::clone(&self.clock);
         let started = clock.now();
         let answer = span.in_scope(|| self.inner.call(request));
+        let waiting = Waiting;
         let traced = async move {
             let response = answer.await?;
+            waiting.end();
             let elapsed = clock.now().saturating_sub(started);
             let code = code_of(&response);
             match method.map(Method::loudness) {
@@ -78,5 +80,21 @@ impl<S: Inner> Service<Request<Body>> for Trace<S> {
             Ok(response)
         };
         Box::pin(traced.instrument(span))
+    }
+}
+
+/// A client that waits. Says so if it is dropped before the end, which happens inside the call's
+/// span.
+struct Waiting;
+
+impl Waiting {
+    fn end(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        tracing::info!("the client gave the call up; an operation that it began goes on");
     }
 }
