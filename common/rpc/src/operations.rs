@@ -188,6 +188,8 @@ impl Operations {
         drop(running);
         let deadline = Deadline::after(&*self.shared.clock, budget);
         let op = Op::start(uuid::Uuid::new_v4().to_string(), deadline);
+        // In the span of the call, so that the log leads from the call to the operation.
+        tracing::debug!(%method, operation = op.id(), "operation started");
         spawn(entry, sender, op.clone(), work(op));
         Ok(Ticket::new(method, started, false, result))
     }

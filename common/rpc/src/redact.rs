@@ -172,13 +172,19 @@ fn entry(text: &mut String, mut bytes: &[u8]) -> Option<()> {
             _ => {}
         }
     }
-    let folded = key.to_lowercase();
-    if SENSITIVE_KEYS.iter().any(|part| folded.contains(part)) {
+    if is_sensitive(key) {
         let _ = write!(text, "{key:?}={HIDDEN}");
     } else {
         let _ = write!(text, "{key:?}={content:?}");
     }
     Some(())
+}
+
+/// Whether the value of this map key is hidden. The name of a Secret object is no secret.
+fn is_sensitive(key: &str) -> bool {
+    let key = key.to_lowercase();
+    let names = key.ends_with("name") || key.ends_with("namespace");
+    !names && SENSITIVE_KEYS.iter().any(|part| key.contains(part))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use super::{HIDDEN, LIMIT, SECRET_FIELDS, render, render_bytes};
+use super::{HIDDEN, LIMIT, SECRET_FIELDS, is_sensitive, render, render_bytes};
 
 const FACTS: &str = include_str!("../../../../proto/csi-1.13-descriptor.tsv");
 const MARKER: &str = "hunter2-c0ffee";
@@ -62,6 +62,26 @@ fn no_secret_of_any_message_is_shown() {
             "{owner}"
         );
     }
+}
+
+#[test]
+fn keys_that_sound_like_a_credential_are_hidden() {
+    let hidden = [
+        "csi.storage.k8s.io/serviceAccount.tokens",
+        "azurestorageaccountkey",
+        "PASSWORD",
+        "clientSecret",
+        "credentials",
+    ];
+    assert!(hidden.into_iter().all(is_sensitive));
+    let shown = [
+        "secretName",
+        "secretnamespace",
+        "csi.storage.k8s.io/pv/name",
+        "skuName",
+        "tags",
+    ];
+    assert!(!shown.into_iter().any(is_sensitive));
 }
 
 #[test]
