@@ -1,0 +1,157 @@
+//! Checking a filesystem before it is mounted.
+//!
+//! Only ext2/3/4 are checked, with `e2fsck -p`, which repairs what is safe. A filesystem that was
+//! left clean is not checked: on a disk of 30 TiB that takes hours, and the mount replays the
+//! journal by itself. xfs and btrfs check themselves at the mount; their repair tools are never run.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use azcsi_types::clock::Deadline;
+use azcsi_types::fault::{Fault, Faulty};
+use azcsi_types::op::Op;
+use tokio::sync::Semaphore;
+
+use crate::exec::{Exec, ExecError, Exit};
+use crate::probe::ExtState;
+use crate::tools::Tools;
+
+/// Most checks that run at once on a node: each may take much memory.
+const AT_ONCE: usize = 4;
+
+/// When to check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FsckPolicy {
+    /// When the filesystem says that it needs it.
+    #[default]
+    Auto,
+    /// Before every mount.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Whether a check is needed, by policy and by what the superblock says.
+#[must_use]
+pub const fn is_needed(policy: FsckPolicy, state: ExtState) -> bool {
+    match policy {
+        FsckPolicy::Always => true,
+        FsckPolicy::Never => false,
+        // With a journal to replay the filesystem is consistent after the mount.
+        FsckPolicy::Auto => state.has_errors || (!state.is_clean && !state.needs_replay),
+    }
+}
+
+/// Why a filesystem may not be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum FsckError {
+    /// The tool is not on this node.
+    #[error("e2fsck is not installed on this node")]
+    Missing,
+    /// The tool gave no result.
+    #[error("the check of the filesystem did not end")]
+    Exec(#[source] ExecError),
+    /// The tool found what it may not repair by itself, or failed.
+    #[error("the filesystem needs repair by hand (e2fsck ended with {exit:?}): {said}")]
+    Failed {
+        /// How it ended.
+        exit: Exit,
+        /// What it said.
+        said: String,
+    },
+}
+
+impl Faulty for FsckError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Missing | Self::Failed { .. } => Fault::Internal,
+            Self::Exec(error) => error.fault(),
+        }
+    }
+}
+
+/// What the exit of `e2fsck -p` means (`e2fsck(8)`): bits 0 and 1 are repairs that were made.
+const fn is_good(exit: Exit) -> bool {
+    matches!(exit, Exit::Code(0..=3))
+}
+
+/// Runs checks.
+#[derive(Clone, Debug)]
+pub struct Fsck {
+    exec: Exec,
+    tools: Tools,
+    slots: Arc<Semaphore>,
+}
+
+impl Fsck {
+    /// With the given tools.
+    #[must_use]
+    pub fn new(exec: Exec, tools: Tools) -> Self {
+        Self {
+            exec,
+            tools,
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+
+    /// Checks and repairs an ext filesystem. It has no deadline: stopping it would only lose what it
+    /// has done, and the next call waits for the device instead.
+    ///
+    /// # Errors
+    /// When the filesystem must not be mounted.
+    pub async fn preen(&self, _op: &Op, device: &Path) -> Result<(), FsckError> {
+        let tool = self.tools.path("e2fsck").ok_or(FsckError::Missing)?;
+        let _slot = self.slots.acquire().await;
+        let args = [OsString::from("-p"), device.into()];
+        let output = self
+            .exec
+            .run(tool, &args, Deadline::NEVER)
+            .await
+            .map_err(FsckError::Exec)?;
+        if is_good(output.exit) {
+            Ok(())
+        } else {
+            Err(FsckError::Failed {
+                exit: output.exit,
+                said: output.said(),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exit, ExtState, FsckPolicy, is_good, is_needed};
+
+    #[test]
+    fn a_clean_filesystem_is_not_checked_unless_asked() {
+        let state = |is_clean, has_errors, needs_replay| ExtState {
+            is_clean,
+            has_errors,
+            needs_replay,
+        };
+        for (policy, state, needed) in [
+            (FsckPolicy::Auto, state(true, false, false), false),
+            (FsckPolicy::Auto, state(true, false, true), false),
+            (FsckPolicy::Auto, state(false, false, true), false),
+            (FsckPolicy::Auto, state(false, false, false), true),
+            (FsckPolicy::Auto, state(true, true, false), true),
+            (FsckPolicy::Always, state(true, false, false), true),
+            (FsckPolicy::Never, state(false, true, false), false),
+        ] {
+            assert_eq!(is_needed(policy, state), needed, "{policy:?} {state:?}");
+        }
+    }
+
+    #[test]
+    fn only_finished_repairs_count_as_good() {
+        for code in 0..=3 {
+            assert!(is_good(Exit::Code(code)));
+        }
+        for exit in [4, 8, 12, 16, 32, 128].map(Exit::Code) {
+            assert!(!is_good(exit));
+        }
+        assert!(!is_good(Exit::Signal(9)));
+    }
+}

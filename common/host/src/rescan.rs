@@ -1,0 +1,124 @@
+//! Asking the kernel to look for a disk, or at its size.
+//!
+//! Only controllers that carry data disks are asked: a scan of all hosts is slow, and the kernel
+//! does them one after another. A write may hang (driver issue 2979), so the wait is bounded.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use azcsi_types::lun::Lun;
+use azcsi_types::op::Op;
+
+use crate::devices::{Disk, Transport, nvme_controllers, scsi_data_hosts};
+use crate::error::HostError;
+use crate::roots::Roots;
+use crate::sysfs;
+use crate::worker::Workers;
+
+/// Longest wait for one write.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Asks the kernel to rescan.
+#[derive(Clone, Debug)]
+pub struct Rescan {
+    roots: Roots,
+    workers: Workers,
+}
+
+impl Rescan {
+    /// Under these roots.
+    #[must_use]
+    pub fn new(roots: Roots) -> Self {
+        Self {
+            roots,
+            workers: Workers::default(),
+        }
+    }
+
+    /// Asks for the disk at a LUN. What cannot be asked is logged: the disk may come by itself.
+    pub async fn for_lun(&self, _op: &Op, lun: Lun) {
+        let scans = scsi_data_hosts(&self.roots)
+            .into_iter()
+            .map(|host| (host.join("scan"), format!("0 0 {lun}")));
+        let controllers = nvme_controllers(&self.roots)
+            .into_iter()
+            .map(|controller| (controller.join("rescan_controller"), "1".to_owned()));
+        for (file, value) in scans.chain(controllers).collect::<Vec<_>>() {
+            if let Err(error) = self.write(file, value).await {
+                tracing::warn!(%error, "a controller could not be rescanned");
+            }
+        }
+    }
+
+    /// Asks the kernel to look at the size of a disk.
+    ///
+    /// # Errors
+    /// When the kernel does not take the request. NVMe disks report their size by themselves, and
+    /// then there may be nothing to write.
+    pub async fn size(&self, _op: &Op, disk: &Disk) -> Result<(), HostError> {
+        let device = self
+            .roots
+            .sys
+            .join("class/block")
+            .join(&disk.name)
+            .join("device");
+        let files = match disk.transport {
+            Transport::Scsi => vec![device.join("rescan")],
+            Transport::Nvme => nvme_controllers(&self.roots)
+                .into_iter()
+                .map(|controller| controller.join("rescan_controller"))
+                .collect(),
+            Transport::Other => Vec::new(),
+        };
+        for file in files {
+            self.write(file, "1".to_owned()).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&self, file: PathBuf, value: String) -> Result<(), HostError> {
+        let path = file.clone();
+        self.workers
+            .run("write", &path, WAIT, move || sysfs::write(&file, &value))
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use azcsi_types::clock::Deadline;
+    use azcsi_types::lun::Lun;
+    use azcsi_types::op::Op;
+
+    use super::Rescan;
+    use crate::Roots;
+
+    #[tokio::test]
+    async fn only_data_controllers_are_asked() {
+        let tree = tempfile::tempdir().unwrap();
+        let class = tree.path().join("class/scsi_host");
+        fs::create_dir_all(&class).unwrap();
+        let mut scans = Vec::new();
+        for (host, letter) in [("host0", 'a'), ("host1", 'b')] {
+            let bus = format!("devices/f8b3781{letter}-1e82-4818-a1c3-63d806ec15bb/{host}");
+            let folder = tree.path().join(bus);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("scan"), "").unwrap();
+            symlink(&folder, class.join(host)).unwrap();
+            scans.push(folder.join("scan"));
+        }
+        let roots = Roots {
+            sys: tree.path().to_owned(),
+            ..Roots::default()
+        };
+        let op = Op::start("test", Deadline::NEVER);
+        Rescan::new(roots)
+            .for_lun(&op, Lun::try_from(5).unwrap())
+            .await;
+        assert_eq!(fs::read_to_string(&scans[0]).unwrap(), "");
+        assert_eq!(fs::read_to_string(&scans[1]).unwrap(), "0 0 5");
+    }
+}
