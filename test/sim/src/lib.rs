@@ -1,6 +1,7 @@
 //! placeholder
 
 pub mod cli;
+pub mod control;
 pub mod entra;
 pub mod imds;
 pub mod kubeapi;

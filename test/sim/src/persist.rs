@@ -27,7 +27,7 @@ const COMPACT_ABOVE: usize = 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum PersistError {
     /// A file or folder cannot be used.
-    #[error("{path}: cannot {act}: {source}")]
+    #[error("{path}: cannot {act}")]
     Io {
         /// The file.
         path: String,
@@ -109,12 +109,9 @@ impl Journal {
         &self.current
     }
 
-    /// Makes `wanted` the whole contents: writes what differs, as one transaction, and returns when
-    /// it is on the disk. Nothing to write costs nothing.
-    ///
-    /// # Errors
-    /// When it cannot be written; the journal then holds what it held before.
-    pub fn replace(&mut self, wanted: BTreeMap<String, Value>) -> Result<(), PersistError> {
+    /// What has to be written to make `wanted` the whole contents.
+    #[must_use]
+    pub fn difference(&self, wanted: &BTreeMap<String, Value>) -> Vec<Change> {
         let mut changes: Vec<Change> = wanted
             .iter()
             .filter(|(key, value)| self.current.get(*key) != Some(value))
@@ -122,7 +119,7 @@ impl Journal {
             .collect();
         let gone = self.current.keys().filter(|key| !wanted.contains_key(*key));
         changes.extend(gone.map(|key| Change(key.clone(), None)));
-        self.commit(changes)
+        changes
     }
 
     /// Writes changes as one transaction and returns when they are on the disk.

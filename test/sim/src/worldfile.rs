@@ -16,7 +16,7 @@ const MAX_NODES_PER_POOL: u32 = 5000;
 #[derive(Debug, thiserror::Error)]
 pub enum WorldFileError {
     /// The file, or one it names, cannot be read.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read")]
     Unreadable {
         /// The file.
         path: String,
@@ -53,6 +53,9 @@ pub struct WorldFile {
     /// Groups of like nodes.
     #[serde(default, rename = "pool")]
     pub pools: Vec<Pool>,
+    /// Where this file is; names in it are relative to that.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// One application.
@@ -154,6 +157,37 @@ impl WorldFile {
             Some((at, reason)) => Err(refuse(at, reason)),
             None => Ok(file),
         }
+    }
+
+    /// The same, as read from `path`.
+    #[must_use]
+    pub fn at(mut self, path: &Path) -> Self {
+        self.folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        self
+    }
+
+    /// A file that this one names.
+    #[must_use]
+    pub fn beside(&self, name: &Path) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// How the first pool's nodes are managed, which is what a cloud configuration names.
+    #[must_use]
+    pub fn first_kind(&self) -> PoolKind {
+        self.pools
+            .first()
+            .map_or(PoolKind::Uniform, |pool| pool.kind)
+    }
+
+    /// The first service account whose tokens the simulator signs itself.
+    #[must_use]
+    pub fn own_subject(&self) -> Option<&str> {
+        let entries = self.apps.iter().flat_map(|app| &app.federated);
+        entries
+            .into_iter()
+            .find(|entry| entry.issuer.is_none())
+            .map(|e| e.subject.as_str())
     }
 
     fn first_mistake(&self) -> Option<(usize, String)> {

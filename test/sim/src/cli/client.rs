@@ -20,7 +20,7 @@ pub const ENDPOINTS_FILE: &str = "endpoints.json";
 pub enum ClientError {
     /// The state directory knows of no running simulator.
     #[error(
-        "{path} cannot be read ({source}): is a simulator running with this --dir? start one with `azcsi-sim serve --dir ...`"
+        "{path} cannot be read: no simulator seems to run with this --dir; start one with `azcsi-sim serve --dir ...`"
     )]
     NoEndpoints {
         /// The file.

@@ -43,6 +43,7 @@ pub fn world(args: &WorldArgs) -> WorldFile {
             nodes: plain(args.nodes),
             zones: plain(args.zones.clone()),
         }],
+        folder: std::path::PathBuf::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! standard error, and every refusal is one line that says what to do.
 
 pub mod client;
+pub mod dispatch;
 pub mod generate;
 
 use std::net::SocketAddr;
@@ -63,7 +64,7 @@ pub enum ProfileName {
 }
 
 /// Options of `serve`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ServeArgs {
     /// World file; make one with `azcsi-sim world`. Not needed when DIR holds a world already.
     #[arg(long, value_name = "FILE")]

@@ -127,6 +127,16 @@ impl Target {
     }
 }
 
+/// The resource that an object says it is of.
+#[must_use]
+pub fn of_object(object: &serde_json::Value) -> Option<&'static Resource> {
+    let field = |name| object.get(name).and_then(serde_json::Value::as_str);
+    let (kind, version) = (field("kind")?, field("apiVersion")?);
+    RESOURCES
+        .iter()
+        .find(|r| r.kind == kind && r.api_version() == version)
+}
+
 fn find(group: &str, plural: &str) -> Option<&'static Resource> {
     RESOURCES
         .iter()

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azcsi_types::clock::Clock;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::error::ApiError;
 use super::object;
 use super::patch;
-use super::resources::{Resource, Target};
+use super::resources::{self, Resource, Target};
 
 /// How many changes a watch may lag behind before it has to list again.
 const LOG_LENGTH: usize = 4096;
@@ -128,7 +128,8 @@ impl Store {
             .log
             .front()
             .map_or(inner.version, |event| event.version - 1);
-        if version < oldest {
+        // A version from the future was given out by a process whose last changes were lost.
+        if version < oldest || version > inner.version {
             return Err(ApiError::Expired(version));
         }
         let mine = inner.log.iter().filter(|event| {
@@ -324,12 +325,35 @@ impl Store {
         self.changed.send_replace(inner.version);
     }
 
-    /// Everything, for the state directory.
+    /// The newest version.
     #[must_use]
-    pub fn export(&self) -> Value {
-        let inner = self.lock();
-        let objects: Vec<&Value> = inner.objects.values().map(AsRef::as_ref).collect();
-        json!({"version": inner.version, "objects": objects})
+    pub fn version(&self) -> u64 {
+        self.lock().version
+    }
+
+    /// All objects, for the state directory.
+    #[must_use]
+    pub fn export(&self) -> Vec<Value> {
+        self.lock()
+            .objects
+            .values()
+            .map(|object| object.as_ref().clone())
+            .collect()
+    }
+
+    /// Puts saved objects back as they were; versions go on after the newest of them.
+    pub fn import<'a>(&self, objects: impl Iterator<Item = &'a Value>) {
+        let mut inner = self.lock();
+        for body in objects {
+            let Some(resource) = resources::of_object(body) else {
+                continue;
+            };
+            let place = object::namespace(body).to_owned();
+            let key = (resource, place, object::name(body).to_owned());
+            let version = object::version(body).parse().unwrap_or(0);
+            inner.version = inner.version.max(version);
+            inner.objects.insert(key, Arc::new(body.clone()));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

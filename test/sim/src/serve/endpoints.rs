@@ -120,6 +120,9 @@ impl Endpoints {
     /// # Errors
     /// When one cannot be written.
     pub fn write_files(&self, dir: &Path, kind: PoolKind) -> io::Result<()> {
+        for config in [&self.controller_config, &self.node_config] {
+            fs::create_dir_all(config.parent().unwrap_or(dir))?;
+        }
         let pretty = |value: &Value| format!("{value:#}\n").into_bytes();
         write_private(&self.controller_config, &pretty(&self.controller(kind)))?;
         write_private(&self.node_config, &pretty(&self.node(kind)))?;

@@ -1,7 +1,14 @@
 //! The running simulator: sockets, certificates, time, files for its users.
 
+pub mod backend;
 pub mod clock;
+pub mod directory;
 pub mod discovery;
 pub mod endpoints;
+pub mod keeper;
+pub mod machine;
+pub mod run;
+pub mod secrets;
 pub mod site;
+pub mod sites;
 pub mod tls;

@@ -112,10 +112,16 @@ impl Listener {
                     }
                 },
                 Some(_) = connections.join_next() => {}
-                _ = stop.wait_for(|stop| *stop) => return,
+                () = ended(&mut stop) => return,
             }
         }
     }
+}
+
+/// Resolves when the end was asked for, or the one who could ask is gone.
+pub(super) async fn ended(stop: &mut watch::Receiver<bool>) {
+    let asked = stop.wait_for(|stop| *stop).await.is_ok();
+    tracing::debug!(asked, "a task ends");
 }
 
 async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, site: Arc<dyn Site>) {

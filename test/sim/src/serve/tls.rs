@@ -46,7 +46,7 @@ const NAMES: [&str; 18] = [
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file of the state directory.
-    #[error("{path}: {source}")]
+    #[error("{path}: cannot be used")]
     File {
         /// The file.
         path: String,

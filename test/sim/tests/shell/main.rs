@@ -8,6 +8,8 @@ mod imds;
 #[cfg(test)]
 mod kubeapi;
 #[cfg(test)]
+mod kubeclient;
+#[cfg(test)]
 mod link;
 #[cfg(test)]
 mod support;

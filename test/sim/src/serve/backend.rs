@@ -1,0 +1,42 @@
+//! What the shell needs of the world it serves.
+//!
+//! The shell knows sockets, files, devices and time; the world behind this trait knows Azure.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{Request, Response};
+use serde_json::Value;
+
+use super::site::Cut;
+use crate::imds::document::Instance;
+use crate::kubeapi::seed::NodeFacts;
+use crate::link::sync::{Desired, Pulled};
+
+/// A served world.
+pub trait Backend: std::fmt::Debug + Send + Sync + 'static {
+    /// Answers a request to ARM.
+    fn arm(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Bytes>, Cut>>;
+
+    /// Answers a request to the control API below `/_sim`; `None` for a path it does not know.
+    fn control(&self, request: &Request<Bytes>) -> Option<Response<Bytes>>;
+
+    /// Lets everything happen that is due by now, and gives a number that changes with the world.
+    fn settle(&self) -> u64;
+
+    /// The whole world, key by key, for the journal.
+    fn export(&self) -> BTreeMap<String, Value>;
+
+    /// The disks, snapshots and attachments that devices are made for.
+    fn desired(&self) -> Desired;
+
+    /// The nodes that there are.
+    fn nodes(&self) -> Vec<NodeFacts>;
+
+    /// A node's machine, as its metadata service shows it.
+    fn instance(&self, node: &str) -> Option<Instance>;
+
+    /// Notes that a device was taken from someone who used it.
+    fn report(&self, pulled: &Pulled);
+}

@@ -1,0 +1,179 @@
+//! Keeps files, devices and the journal in line with the world, before anyone is told about it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use azcsi_types::clock::Clock;
+use serde_json::{Value, json};
+
+use super::backend::Backend;
+use crate::kubeapi::Store;
+use crate::link::LinkError;
+use crate::link::sync::Sync;
+use crate::persist::{Change, Journal, PersistError};
+
+/// Key of simulated time; it is written with other changes, never by itself.
+pub const CLOCK_KEY: &str = "meta/clock";
+/// Prefix of the keys that the Kubernetes stub's objects have.
+pub const KUBE_PREFIX: &str = "kube/";
+/// Prefix of the keys that belong to the shell.
+pub const META_PREFIX: &str = "meta/";
+
+/// Why a change could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] PersistError),
+    /// Files or devices.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The thread that writes has died.
+    #[error("the writer has stopped")]
+    Stopped,
+}
+
+#[derive(Debug)]
+struct Inner {
+    journal: Journal,
+    sync: Option<Sync>,
+    kept: Option<(u64, u64)>,
+}
+
+/// Keeps one world.
+#[derive(Debug)]
+pub struct Keeper {
+    backend: Arc<dyn Backend>,
+    kube: Arc<Store>,
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+}
+
+impl Keeper {
+    /// A keeper over an open journal; without `sync` there are no devices.
+    #[must_use]
+    pub fn new(
+        backend: Arc<dyn Backend>,
+        kube: Arc<Store>,
+        clock: Arc<dyn Clock>,
+        journal: Journal,
+        sync: Option<Sync>,
+    ) -> Self {
+        let inner = Inner {
+            journal,
+            sync,
+            kept: None,
+        };
+        Self {
+            backend,
+            kube,
+            clock,
+            inner: Mutex::new(inner),
+        }
+    }
+
+    /// Brings everything in line and returns when it is on the disk. It blocks on disk and kernel.
+    ///
+    /// # Errors
+    /// When a change could not be kept; it is tried again the next time.
+    pub fn keep(&self) -> Result<(), KeepError> {
+        let mut inner = self.lock();
+        let seen = (self.backend.settle(), self.kube.version());
+        if inner.kept == Some(seen) {
+            return Ok(());
+        }
+        if let Some(sync) = &mut inner.sync {
+            for pulled in sync.apply(&self.backend.desired())? {
+                self.backend.report(&pulled);
+            }
+        }
+        self.write(&mut inner.journal)?;
+        if let Some(sync) = &inner.sync {
+            sync.collect()?;
+        }
+        inner.kept = Some(seen);
+        Ok(())
+    }
+
+    /// [`Keeper::keep`] away from the threads that serve requests.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn kept(self: &Arc<Self>) -> Result<(), KeepError> {
+        let this = Arc::clone(self);
+        let kept = tokio::task::spawn_blocking(move || this.keep()).await;
+        kept.map_err(|_| KeepError::Stopped)?
+    }
+
+    /// Keeps what is left to keep and takes the devices away.
+    pub fn shutdown(&self) {
+        if let Err(error) = self.keep() {
+            tracing::error!(%error, "the last changes were not saved");
+        }
+        if let Some(sync) = self.lock().sync.take() {
+            sync.shutdown();
+        }
+    }
+
+    fn write(&self, journal: &mut Journal) -> Result<(), KeepError> {
+        let mut wanted = self.backend.export();
+        for object in self.kube.export() {
+            wanted.insert(kube_key(&object), object);
+        }
+        let meta = journal
+            .current()
+            .iter()
+            .filter(|(key, _)| key.starts_with(META_PREFIX));
+        wanted.extend(meta.map(|(key, value)| (key.clone(), value.clone())));
+        let mut changes = journal.difference(&wanted);
+        if !changes.is_empty() {
+            changes.push(Change(
+                CLOCK_KEY.to_owned(),
+                Some(clock_value(self.clock.as_ref())),
+            ));
+        }
+        Ok(journal.commit(changes)?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn kube_key(object: &Value) -> String {
+    let text = |pointer| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let place = [
+        text("/apiVersion"),
+        text("/kind"),
+        text("/metadata/namespace"),
+    ];
+    format!(
+        "{KUBE_PREFIX}{}/{}",
+        place.join("/"),
+        text("/metadata/name")
+    )
+}
+
+fn clock_value(clock: &dyn Clock) -> Value {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let wall = clock.wall().duration_since(UNIX_EPOCH).unwrap_or_default();
+    json!({"now_ms": millis(clock.now()), "wall_ms": millis(wall)})
+}
+
+/// The instant and the time of day that were saved last.
+#[must_use]
+pub fn saved_time(journal: &Journal) -> (Duration, SystemTime) {
+    let saved = journal.current().get(CLOCK_KEY);
+    let millis = |name| {
+        let number = saved
+            .and_then(|value| value.get(name))
+            .and_then(Value::as_u64);
+        Duration::from_millis(number.unwrap_or(0))
+    };
+    (millis("now_ms"), UNIX_EPOCH + millis("wall_ms"))
+}
