@@ -12,6 +12,10 @@ mod kubeclient;
 #[cfg(test)]
 mod link;
 #[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod shelf;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod worldfile;
