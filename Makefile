@@ -9,6 +9,9 @@ export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER ?= sudo -E
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER ?= sudo -E
 endif
 
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=DEMO_FAST,NO_COLOR,TERM)
+
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +51,16 @@ audit: ## known vulnerabilities; says so when the database cannot be reached
 .PHONY: unit
 unit: setup ## unit, property and integration tests (as root: loop devices and mounts)
 	$(CARGO) test --workspace --locked
+
+.PHONY: demo
+demo: setup ## a volume's whole life on real devices, told while it happens (DEMO_FAST=1: quickly)
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-demo
+	@$(AS_ROOT) $(TARGET)/debug/azcsi-demo --bin $(TARGET)/debug
+
+.PHONY: bench
+bench: setup ## speed and size of the release binaries, beside their budgets
+	$(CARGO) build --quiet --locked --release -p azcsi-sim -p azcsi-disk -p azcsi-bench
+	@$(AS_ROOT) $(TARGET)/release/azcsi-bench --bin $(TARGET)/release
 
 .PHONY: clean
 clean: ## remove what was built

@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Arguments, plain: Plain) -> Result<()> {
-    if !nix::unistd::geteuid().is_root() {
+    if !azcsi_rig::process::is_root() {
         bail!("it makes loop devices and mounts: run it as root (make demo does, through sudo)");
     }
     let folder = tempfile::Builder::new().prefix("azcsi-demo-").tempdir()?;

@@ -24,11 +24,12 @@ pub struct Driver {
     /// The process.
     pub process: Process,
     channel: Channel,
+    ready_after: Duration,
 }
 
 /// How often and how long to look for a driver that has just been started.
-const STEP: Duration = Duration::from_millis(20);
-const STEPS: u32 = 500;
+const STEP: Duration = Duration::from_millis(1);
+const STEPS: u32 = 20_000;
 
 impl Driver {
     /// Connects to a driver that was just started, and waits until its Probe says ready.
@@ -43,18 +44,36 @@ impl Driver {
                     }
                 }),
             );
+        #[expect(clippy::disallowed_methods, reason = "a stopwatch for people")]
+        let began = std::time::Instant::now();
         for _ in 0..STEPS {
             process.check()?;
             let probe = IdentityClient::new(channel.clone())
                 .probe(ProbeRequest {})
                 .await;
             if probe.is_ok_and(|reply| reply.into_inner().ready != Some(false)) {
-                return Ok(Self { process, channel });
+                return Ok(Self {
+                    process,
+                    channel,
+                    ready_after: began.elapsed(),
+                });
             }
             tokio::time::sleep(STEP).await;
         }
         process.check()?;
         anyhow::bail!("{} does not become ready", socket.display())
+    }
+
+    /// How long it took from the start to the first good Probe.
+    #[must_use]
+    pub const fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    /// The Identity service.
+    #[must_use]
+    pub fn identity(&self) -> IdentityClient<Channel> {
+        IdentityClient::new(self.channel.clone())
     }
 
     /// The Controller service.

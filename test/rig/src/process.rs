@@ -1,5 +1,5 @@
-//! The processes of the demo: the simulator and the drivers. Each is stopped by its own id, also when
-//! the demo is interrupted.
+//! Child processes: the simulator and the drivers. Each is stopped by its own id, also when
+//! the program is interrupted.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,7 +14,13 @@ use tokio::process::{Child, ChildStdout, Command};
 /// How long a process may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A process that this demo started.
+/// Whether loop devices and mounts are allowed.
+#[must_use]
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+/// A process that this program started.
 #[derive(Debug)]
 pub struct Process {
     name: String,
@@ -26,7 +32,7 @@ impl Process {
     /// Starts a program with its log in a file of its own.
     #[expect(
         clippy::disallowed_methods,
-        reason = "the demo's own launcher; drivers spawn through azcsi-host"
+        reason = "a launcher of binaries; drivers spawn through azcsi-host"
     )]
     pub fn start(name: &str, program: &Path, args: &[String], log_dir: &Path) -> Result<Self> {
         let log = log_dir.join(format!("{name}.log"));
@@ -36,7 +42,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(file)
-            // Ctrl-C reaches the demo only; the demo then ends the others in order.
+            // Ctrl-C reaches this program only; it then ends the others in order.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
@@ -77,6 +83,12 @@ impl Process {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<_> = text.lines().rev().take(5).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Its process id; `None` once it has ended.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
     }
 
     fn pid(&self) -> Option<Pid> {
