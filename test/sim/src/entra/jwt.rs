@@ -60,10 +60,13 @@ impl Jwt {
             .unwrap_or_default()
     }
 
-    /// A claim that is a time.
+    /// A claim that is a time, in whole seconds since 1970. Some clients send fractions.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.claims.get(name)?.as_u64()
+        let seconds = self.claims.get(name)?.as_f64()?;
+        std::time::Duration::try_from_secs_f64(seconds)
+            .ok()
+            .map(|time| time.as_secs())
     }
 
     /// Whether the audience, one or several, includes `wanted`.

@@ -107,6 +107,7 @@ pub async fn start(args: &ServeArgs, build: Build) -> anyhow::Result<Running> {
         );
     }
     let options = args.clone();
+    super::limits::raise_open_files();
     let world = tokio::task::spawn_blocking(move || open(&options, build)).await??;
     let (stop, stopped) = watch::channel(false);
     let (endpoints, served) = match bind(args, &world).await {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::header::CONTENT_LENGTH;
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
@@ -167,8 +168,18 @@ async fn whole(request: Request<Incoming>, scheme: Scheme, site: &dyn Site) -> A
         .await
 }
 
-/// A response whose body is all there.
+/// A response whose body is all there. When its headers promise another length than it has, the
+/// connection breaks after it, which is how a truncated body reaches a client.
 #[must_use]
 pub fn full(response: Response<Bytes>) -> Response<SiteBody> {
-    response.map(|body| Full::new(body).boxed_unsync())
+    let promised = response.headers().get(CONTENT_LENGTH);
+    let promised = promised.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if promised.is_none_or(|length| length == response.body().len()) {
+        return response.map(|body| Full::new(body).boxed_unsync());
+    }
+    // A stream does not tell its length, so the promise stands until it is broken.
+    response.map(|body| {
+        let frame = Ok::<_, Infallible>(Frame::data(body));
+        StreamBody::new(futures_util::stream::iter([frame])).boxed_unsync()
+    })
 }

@@ -246,6 +246,13 @@ fn assertions_of_a_registered_certificate_are_taken() {
 }
 
 #[test]
+fn times_with_fractions_are_times() {
+    let exp = json!(START.as_secs_f64() + 600.5);
+    let (status, body) = world().assert(&own("PS256", &sha256(), |claims| claims["exp"] = exp));
+    assert_eq!(status, 200, "{body}");
+}
+
+#[test]
 fn assertions_that_prove_nothing_are_refused() {
     let world = world();
     let unknown = json!({"x5t#S256": "AAAA"});

@@ -16,6 +16,8 @@ mod serve;
 #[cfg(test)]
 mod shelf;
 #[cfg(test)]
+mod site;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod worldfile;
