@@ -1,6 +1,7 @@
 //! The running simulator: sockets, certificates, time, files for its users.
 
 pub mod backend;
+mod bind;
 pub mod clock;
 pub mod directory;
 pub mod discovery;

@@ -1,34 +1,26 @@
 //! `serve`: from options to a world that answers, and back to nothing left behind.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use azcsi_types::clock::Clock;
-use time::OffsetDateTime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
 use super::backend::Backend;
 use super::clock::ScaledClock;
-use super::endpoints::{Endpoints, NodeEndpoints};
+use super::endpoints::Endpoints;
 use super::keeper::{self, Keeper};
 use super::secrets::Secrets;
-use super::site::{Listener, Site, ended};
-use super::sites::{ArmSite, ImdsSite, KubeSite};
-use super::tls::Authority;
-use super::{directory, machine};
+use super::site::ended;
+use super::{bind, directory};
 use crate::cli::client::ENDPOINTS_FILE;
 use crate::cli::{HostLink, ServeArgs};
-use crate::control::ControlSite;
 use crate::entra::Entra;
-use crate::imds::identity::Identities;
-use crate::imds::{Imds, Throttle};
 use crate::kubeapi::{Store, seed};
 use crate::link::sync::Sync;
 use crate::persist::Journal;
@@ -50,19 +42,16 @@ pub type Build = fn(
 
 /// Everything that is up before the sockets are.
 #[derive(Debug)]
-struct World {
-    dir: PathBuf,
-    file: WorldFile,
-    clock: Arc<ScaledClock>,
-    secrets: Secrets,
-    backend: Arc<dyn Backend>,
-    kube: Arc<Store>,
-    keeper: Arc<Keeper>,
-    devices: bool,
+pub(super) struct World {
+    pub(super) dir: PathBuf,
+    pub(super) file: WorldFile,
+    pub(super) clock: Arc<ScaledClock>,
+    pub(super) secrets: Secrets,
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) kube: Arc<Store>,
+    pub(super) keeper: Arc<Keeper>,
+    pub(super) devices: bool,
 }
-
-/// A socket with what it will answer.
-type Served = (Listener, Option<TlsAcceptor>, Arc<dyn Site>);
 
 /// A simulator that serves. Dropping it leaves its sockets open until the process ends; call
 /// [`Running::stop`].
@@ -110,7 +99,7 @@ pub async fn start(args: &ServeArgs, build: Build) -> anyhow::Result<Running> {
     super::limits::raise_open_files();
     let world = tokio::task::spawn_blocking(move || open(&options, build)).await??;
     let (stop, stopped) = watch::channel(false);
-    let (endpoints, served) = match bind(args, &world).await {
+    let (endpoints, served) = match bind::bind(args, &world).await {
         Ok(bound) => bound,
         Err(error) => {
             world.keeper.shutdown();
@@ -216,120 +205,8 @@ async fn tick(keeper: Arc<Keeper>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-async fn bind(args: &ServeArgs, world: &World) -> anyhow::Result<(Endpoints, Vec<Served>)> {
-    let arm = listen(args.listen).await?;
-    let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-    let arm_http = listen(any).await?;
-    let control = listen(any).await?;
-    let kubernetes = listen(any).await?;
-    let now = OffsetDateTime::from(world.clock.wall());
-    let certificates = Authority::open(&world.dir, now)?;
-    let ca_file = certificates.pem().to_owned();
-    let tls = certificates.acceptor(now)?;
-
-    let mut endpoints = describe(world, ca_file);
-    endpoints.arm = format!("https://localhost:{}", arm.address().port());
-    endpoints.authority.clone_from(&endpoints.arm);
-    endpoints.arm_http = format!("http://{}", arm_http.address());
-    endpoints.control = format!("http://{}", control.address());
-    endpoints.kubernetes = format!("http://{}", kubernetes.address());
-
-    let entra = world.entra()?;
-    let arm_site: Arc<dyn Site> = Arc::new(ArmSite {
-        backend: Arc::clone(&world.backend),
-        keeper: Arc::clone(&world.keeper),
-        entra: Arc::new(entra),
-        authority: endpoints.authority.clone(),
-    });
-    let kube_site = KubeSite {
-        store: Arc::clone(&world.kube),
-        keeper: Arc::clone(&world.keeper),
-    };
-    let mut served: Vec<Served> = vec![
-        (arm, Some(tls), Arc::clone(&arm_site)),
-        (arm_http, None, arm_site),
-        (kubernetes, None, Arc::new(kube_site)),
-    ];
-    let throttles = bind_nodes(world, &mut endpoints, &mut served).await?;
-    let control_site = ControlSite {
-        backend: Arc::clone(&world.backend),
-        keeper: Arc::clone(&world.keeper),
-        clock: Arc::clone(&world.clock),
-        throttles,
-        endpoints: endpoints.clone(),
-    };
-    served.push((control, None, Arc::new(control_site)));
-    Ok((endpoints, served))
-}
-
-async fn bind_nodes(
-    world: &World,
-    endpoints: &mut Endpoints,
-    served: &mut Vec<Served>,
-) -> anyhow::Result<BTreeMap<String, Throttle>> {
-    let clock: Arc<dyn Clock> = world.clock.clone();
-    let tenant = world.file.tenant.get_ref();
-    let key = world.secrets.token_key();
-    let identities = Arc::new(Identities::new(tenant, key, clock, Vec::new()));
-    let mut throttles = BTreeMap::new();
-    for node in world.backend.nodes() {
-        let listener = listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await?;
-        let throttle = Throttle::default();
-        let machine = machine::Node::new(&node.name, &world.backend);
-        let imds = Imds::new(Arc::new(machine), Arc::clone(&identities), throttle.clone());
-        endpoints.nodes.push(NodeEndpoints {
-            imds: format!("http://{}", listener.address()),
-            device_root: world
-                .devices
-                .then(|| world.dir.join("nodes").join(&node.name).join("dev")),
-            provider_id: node.provider_id,
-            name: node.name.clone(),
-        });
-        let site = ImdsSite {
-            imds,
-            backend: Arc::clone(&world.backend),
-        };
-        served.push((listener, None, Arc::new(site)));
-        throttles.insert(node.name, throttle);
-    }
-    Ok(throttles)
-}
-
-async fn listen(address: SocketAddr) -> anyhow::Result<Listener> {
-    Listener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}; choose another --listen address on 127.0.0.1")
-    })
-}
-
-fn describe(world: &World, ca_file: PathBuf) -> Endpoints {
-    let app = world.file.apps.first();
-    let file = |name: &str| world.dir.join(name);
-    Endpoints {
-        arm: String::new(),
-        arm_http: String::new(),
-        authority: String::new(),
-        control: String::new(),
-        kubernetes: String::new(),
-        kubeconfig: file("kubeconfig"),
-        ca_file,
-        controller_config: file("disk-controller/azure.json"),
-        node_config: file("disk-node/azure.json"),
-        federated_token_file: world.file.own_subject().map(|_| file("federated-token")),
-        tenant: world.file.tenant.get_ref().clone(),
-        subscription: world.file.subscription.get_ref().clone(),
-        resource_group: world.file.resource_group.get_ref().clone(),
-        location: world.file.location.get_ref().clone(),
-        client_id: app
-            .map(|app| app.client_id.get_ref().clone())
-            .unwrap_or_default(),
-        client_secret: app.and_then(|app| app.secret.clone()).unwrap_or_default(),
-        nodes: Vec::new(),
-        pid: std::process::id(),
-    }
-}
-
 impl World {
-    fn entra(&self) -> anyhow::Result<Entra> {
+    pub(super) fn entra(&self) -> anyhow::Result<Entra> {
         let issuer = self.secrets.issuer()?;
         let directory = directory::entra(&self.file, &issuer)?;
         if let Some(subject) = self.file.own_subject() {
