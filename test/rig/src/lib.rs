@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`rig`] | simulator, controller and node plugins, and how they end |
+//! | [`plan`] | what to start, and the command line of each process |
 //! | [`csi`] | CSI clients over private sockets, and the capabilities that tests ask for |
 //! | [`control`] | the simulator's control API |
 //! | [`process`] | child processes, stopped by their own id |
@@ -13,5 +14,6 @@
 pub mod control;
 pub mod csi;
 pub mod leftovers;
+pub mod plan;
 pub mod process;
 pub mod rig;

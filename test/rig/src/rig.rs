@@ -2,30 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
+use anyhow::{Context as _, Result};
 
 use crate::control::Control;
 use crate::csi::Driver;
 use crate::leftovers::unmount_below;
+use crate::plan::{Site, World, text};
 use crate::process::Process;
 
-/// What to start.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Where the binaries are.
-    pub bin: PathBuf,
-    /// Where everything of this run lives.
-    pub dir: PathBuf,
-    /// How many machines.
-    pub nodes: u32,
-    /// `uniform`, `flex`, `standalone` or `avset`.
-    pub kind: &'static str,
-    /// `instant`, `azure` or `stress`.
-    pub profile: &'static str,
-    /// How many simulated seconds pass in one.
-    pub time_scale: u32,
-}
+pub use crate::plan::{Plan, Setup, Topology};
 
 /// A machine of the world with its node plugin.
 #[derive(Debug)]
@@ -34,10 +19,10 @@ pub struct Machine {
     pub name: String,
     /// The kubelet's folder of this machine.
     pub kubelet: PathBuf,
-    /// The node plugin; absent while the machine has no power.
+    /// The node plugin. Absent while the machine has no power, and where the controller's process
+    /// serves the node as well.
     pub driver: Option<Driver>,
-    device_root: String,
-    metadata: String,
+    site: Site,
 }
 
 /// Everything that runs.
@@ -45,155 +30,26 @@ pub struct Machine {
 pub struct Rig {
     /// The simulator's control API.
     pub control: Control,
-    /// The controller plugin.
+    /// The controller plugin; in [`Topology::Combined`] the one process that serves all.
     pub controller: Driver,
     /// The machines.
     pub machines: Vec<Machine>,
     plan: Plan,
-    kubeconfig: String,
+    setup: Setup,
+    world: World,
     sim: Process,
 }
 
-fn text(value: &Value, key: &str) -> Result<String> {
-    Ok(value[key]
-        .as_str()
-        .with_context(|| format!("the simulator printed no '{key}'"))?
-        .to_owned())
-}
-
-fn args<const N: usize>(list: [&str; N]) -> Vec<String> {
-    list.map(str::to_owned).to_vec()
-}
-
-impl Plan {
-    fn binary(&self, name: &str) -> PathBuf {
-        self.bin.join(name)
-    }
-
-    fn logs(&self) -> PathBuf {
-        self.dir.join("logs")
-    }
-
-    /// Has the simulator write a world of so many machines.
-    async fn write_world(&self) -> Result<PathBuf> {
-        let path = self.dir.join("world.toml");
-        let nodes = self.nodes.to_string();
-        let list = [
-            "world",
-            "--nodes",
-            &nodes,
-            "--zones",
-            "1",
-            "--size",
-            "Standard_D4s_v5",
-        ];
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a launcher of binaries; drivers spawn through azcsi-host"
-        )]
-        let output = tokio::process::Command::new(self.binary("azcsi-sim"))
-            .args(list)
-            .args(["--kind", self.kind])
-            .output()
-            .await
-            .context("azcsi-sim world")?;
-        if !output.status.success() {
-            bail!(
-                "azcsi-sim world: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        std::fs::write(&path, output.stdout)?;
-        Ok(path)
-    }
-
-    /// Starts the local Azure.
-    async fn start_sim(&self) -> Result<(Process, Value)> {
-        std::fs::create_dir_all(self.logs())?;
-        let world = self.write_world().await?.display().to_string();
-        let state = self.dir.join("azure").display().to_string();
-        let scale = self.time_scale.to_string();
-        let list = args([
-            "serve",
-            "--world",
-            &world,
-            "--dir",
-            &state,
-            "--host-link",
-            "loop",
-            "--profile",
-            self.profile,
-            "--time-scale",
-            &scale,
-            "--seed",
-            "1",
-        ]);
-        let mut sim = Process::start("azcsi-sim", &self.binary("azcsi-sim"), &list, &self.logs())?;
-        let endpoints = sim.first_json().await?;
-        Ok((sim, endpoints))
-    }
-
-    /// Starts the controller plugin.
-    async fn start_controller(&self, cloud_config: &str, kubeconfig: &str) -> Result<Driver> {
-        let socket = self.dir.join("controller.sock");
-        let endpoint = format!("unix://{}", socket.display());
-        let list = args([
-            "controller",
-            "--endpoint",
-            &endpoint,
-            "--cloud-config",
-            cloud_config,
-            "--kubeconfig",
-            kubeconfig,
-            "--allow-empty-cloud-config=false",
-            "-v=5",
-        ]);
-        let process = Process::start(
-            "controller",
-            &self.binary("azuredisk-csi"),
-            &list,
-            &self.logs(),
-        )?;
-        Driver::connect(process, &socket).await
-    }
-
-    /// Starts the node plugin of a machine.
-    async fn start_node(&self, node: &Machine, kubeconfig: &str) -> Result<Driver> {
-        let socket = self.dir.join(format!("{}.sock", node.name));
-        let endpoint = format!("unix://{}", socket.display());
-        let state = node
-            .kubelet
-            .join("plugins/disk.csi.azure.com/state")
-            .display()
-            .to_string();
-        let list = args([
-            "node",
-            "--endpoint",
-            &endpoint,
-            "--nodeid",
-            &node.name,
-            "--kubeconfig",
-            kubeconfig,
-            "--metadata-endpoint",
-            &node.metadata,
-            "--device-root",
-            &node.device_root,
-            "--state-dir",
-            &state,
-            "--remove-not-ready-taint=false",
-            "-v=5",
-        ]);
-        let process = Process::start(
-            &node.name,
-            &self.binary("azuredisk-csi"),
-            &list,
-            &self.logs(),
-        )?;
-        Driver::connect(process, &socket).await
-    }
-}
-
 impl Machine {
+    fn new(site: Site, driver: Option<Driver>) -> Self {
+        Self {
+            name: site.name.clone(),
+            kubelet: site.kubelet.clone(),
+            driver,
+            site,
+        }
+    }
+
     /// The client of the node plugin.
     ///
     /// # Errors
@@ -206,43 +62,82 @@ impl Machine {
 }
 
 impl Rig {
-    /// Starts everything.
+    /// Starts everything, as deployed.
     ///
     /// # Errors
     /// The first part that does not come up, with the end of its log.
     pub async fn start(plan: Plan) -> Result<Self> {
-        let (sim, endpoints) = plan.start_sim().await?;
+        Self::start_with(plan, Setup::default()).await
+    }
+
+    /// Starts everything.
+    ///
+    /// # Errors
+    /// The first part that does not come up, with the end of its log.
+    pub async fn start_with(plan: Plan, setup: Setup) -> Result<Self> {
+        let (sim, endpoints) = plan.start_sim(setup.seed.unwrap_or(1)).await?;
         let control = Control::new(&text(&endpoints, "control")?)?;
-        let kubeconfig = text(&endpoints, "kubeconfig")?;
-        let cloud_config = text(&endpoints["cloudConfig"], "disk-controller")?;
-        let controller = plan.start_controller(&cloud_config, &kubeconfig).await?;
-        let mut machines = Vec::new();
-        for entry in endpoints["nodes"]
+        let world = World::read(&endpoints)?;
+        let sites = endpoints["nodes"]
             .as_array()
             .context("the simulator printed no nodes")?
-        {
-            let name = text(entry, "name")?;
-            let kubelet = plan.dir.join("kubelet").join(&name);
-            std::fs::create_dir_all(&kubelet)?;
-            let (device_root, metadata) = (text(entry, "deviceRoot")?, text(entry, "imds")?);
-            let mut machine = Machine {
-                name,
-                kubelet,
-                driver: None,
-                device_root,
-                metadata,
+            .iter()
+            .map(|entry| Site::read(entry, &plan.dir))
+            .collect::<Result<Vec<_>>>()?;
+        let first = sites.first().context("the world has no machine")?;
+        let controller = match setup.topology {
+            Topology::Separate => plan.start_controller(&world, &setup).await?,
+            Topology::Combined => plan.start_combined(first, &world, &setup).await?,
+        };
+        let mut machines = Vec::new();
+        for site in sites {
+            let driver = match setup.topology {
+                Topology::Separate => Some(plan.start_node(&site, &world, &setup).await?),
+                Topology::Combined => None,
             };
-            machine.driver = Some(plan.start_node(&machine, &kubeconfig).await?);
-            machines.push(machine);
+            machines.push(Machine::new(site, driver));
         }
         Ok(Self {
             control,
             controller,
             machines,
             plan,
-            kubeconfig,
+            setup,
+            world,
             sim,
         })
+    }
+
+    /// Where the Controller service is.
+    #[must_use]
+    pub fn controller_socket(&self) -> PathBuf {
+        self.plan.controller_socket()
+    }
+
+    /// Where the Node service of a machine is.
+    #[must_use]
+    pub fn node_socket(&self, machine: &Machine) -> PathBuf {
+        match self.setup.topology {
+            Topology::Separate => self.plan.node_socket(&machine.name),
+            Topology::Combined => self.plan.controller_socket(),
+        }
+    }
+
+    /// The client of a machine's Node service.
+    ///
+    /// # Errors
+    /// If the machine has no power.
+    pub fn node<'a>(&'a self, machine: &'a Machine) -> Result<&'a Driver> {
+        match self.setup.topology {
+            Topology::Separate => machine.plugin(),
+            Topology::Combined => Ok(&self.controller),
+        }
+    }
+
+    /// Where each process writes its log.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.plan.logs()
     }
 
     /// The folder of this run.
@@ -321,7 +216,10 @@ impl Rig {
         self.control
             .post(&path, &serde_json::json!({"state": "on"}))
             .await?;
-        machine.driver = Some(self.plan.start_node(machine, &self.kubeconfig).await?);
+        let node = self
+            .plan
+            .start_node(&machine.site, &self.world, &self.setup);
+        machine.driver = Some(node.await?);
         Ok(())
     }
 
