@@ -1,0 +1,1 @@
+"""Checks that the official Azure clients for Python make against azcsi-sim."""
