@@ -1,0 +1,453 @@
+//! The parameters of a StorageClass and of a VolumeAttributesClass.
+//!
+//! Each key is taken once and checked; what is left over is refused with the nearest known key.
+
+mod mutable;
+
+use std::collections::BTreeMap;
+
+use azcsi_types::access::MaxShares;
+use azcsi_types::keys::{metadata, volume_context};
+use azcsi_types::params::{BadParam, Param, ParamMap};
+use azcsi_types::resource_id::ResourceId;
+use azcsi_types::sku::{Caching, DiskSku};
+use azcsi_types::topology::Region;
+
+pub use mutable::MutableParams;
+
+use super::tags::{self, Tags};
+
+/// What a StorageClass asks of a new disk. `None` means that nothing was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskParams {
+    /// The SKU.
+    pub sku: DiskSku,
+    /// Wish for host caching.
+    pub caching: Caching,
+    /// Where it is made.
+    pub placement: Placement,
+    /// Name or template of a name.
+    pub disk_name: Option<String>,
+    /// Performance and size.
+    pub performance: Performance,
+    /// Customer-managed encryption.
+    pub encryption: Option<Encryption>,
+    /// Who may reach its content over the network.
+    pub network: Network,
+    /// How many machines may hold it.
+    pub shares: MaxShares,
+    /// Whether it is attached with the write accelerator.
+    pub write_accelerator: bool,
+    /// Custom tags; values may hold templates.
+    pub tags: Tags,
+    /// What external-provisioner tells about the claim.
+    pub claim: Claim,
+}
+
+/// Where a disk is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The region.
+    pub location: Option<Region>,
+    /// The resource group.
+    pub resource_group: Option<String>,
+    /// The subscription.
+    pub subscription: Option<String>,
+}
+
+/// What decides how fast a disk is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Performance {
+    /// Provisioned IOPS.
+    pub iops: Option<u64>,
+    /// Provisioned throughput, MB/s.
+    pub mbps: Option<u64>,
+    /// 512 or 4096 bytes.
+    pub sector_size: Option<u32>,
+    /// On-demand bursting.
+    pub bursting: Option<bool>,
+    /// Performance plus.
+    pub plus: Option<bool>,
+    /// Performance tier.
+    pub tier: Option<String>,
+}
+
+/// Customer-managed encryption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// The disk encryption set.
+    pub set: ResourceId,
+    /// The type, as on the wire.
+    pub kind: &'static str,
+}
+
+/// Who may reach the content of a disk over the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// `AllowAll`, `AllowPrivate` or `DenyAll`.
+    pub policy: &'static str,
+    /// `Enabled` or `Disabled`.
+    pub public: &'static str,
+    /// The disk access resource of `AllowPrivate`.
+    pub access: Option<ResourceId>,
+}
+
+/// What external-provisioner tells with `--extra-create-metadata`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Name of the claim.
+    pub name: Option<String>,
+    /// Its namespace.
+    pub namespace: Option<String>,
+    /// Name of the volume.
+    pub volume: Option<String>,
+}
+
+const POLICIES: [(&str, &str); 3] = [
+    ("AllowAll", "AllowAll"),
+    ("AllowPrivate", "AllowPrivate"),
+    ("DenyAll", "DenyAll"),
+];
+const ACCESS: [(&str, &str); 2] = [("Enabled", "Enabled"), ("Disabled", "Disabled")];
+const CUSTOMER_KEY: &str = "EncryptionAtRestWithCustomerKey";
+const PLATFORM_KEY: &str = "EncryptionAtRestWithPlatformKey";
+const BOTH_KEYS: &str = "EncryptionAtRestWithPlatformAndCustomerKeys";
+const ENCRYPTIONS: [(&str, &str); 3] = [
+    (CUSTOMER_KEY, CUSTOMER_KEY),
+    (BOTH_KEYS, BOTH_KEYS),
+    (PLATFORM_KEY, PLATFORM_KEY),
+];
+pub(crate) const SKU_KEYS: [&str; 2] = ["skuName", "storageAccountType"];
+
+impl DiskParams {
+    /// Reads the parameters of CreateVolume. The mutable ones win where both name a key, whatever
+    /// its case.
+    ///
+    /// # Errors
+    /// For keys that are unknown or given twice, and for values that they cannot have.
+    pub fn parse(
+        parameters: BTreeMap<String, String>,
+        mutable: BTreeMap<String, String>,
+    ) -> Result<Self, BadParam> {
+        MutableParams::parse(mutable.clone())?;
+        let mut map = ParamMap::new(parameters)?;
+        let mut over = ParamMap::new(mutable)?;
+        // An alias in one map must not meet its twin in the other.
+        if let Some(sku) = over.take_any(&SKU_KEYS)? {
+            map.take_any(&SKU_KEYS)?;
+            over = over.overlay(ParamMap::new([(SKU_KEYS[0].to_owned(), sku.value)])?);
+        }
+        let mut map = map.overlay(over);
+        ignored(&mut map)?;
+        let sku = sku(&mut map)?;
+        let params = Self {
+            sku: sku.unwrap_or(DiskSku::StandardSsdLrs),
+            caching: caching(&mut map, sku)?,
+            placement: placement(&mut map)?,
+            disk_name: text(map.take("diskName")),
+            performance: performance(&mut map)?,
+            encryption: encryption(&mut map)?,
+            network: network(&mut map)?,
+            shares: shares(&mut map)?.unwrap_or(MaxShares::ONE),
+            write_accelerator: accelerator(&mut map),
+            tags: tags::take(&mut map)?,
+            claim: claim(&mut map),
+        };
+        map.finish()?;
+        params.check()?;
+        Ok(params)
+    }
+
+    fn check(&self) -> Result<(), BadParam> {
+        let shared = self.shares.is_shared();
+        if shared && self.write_accelerator {
+            return Err(conflict("writeAcceleratorEnabled", "cannot be used with maxShares above 1"));
+        }
+        if shared && self.performance.bursting == Some(true) {
+            return Err(conflict("enableBursting", "cannot be used with maxShares above 1"));
+        }
+        super::performance::check_kind(self.sku, &self.performance)
+    }
+}
+
+pub(crate) fn conflict(key: &'static str, problem: impl Into<String>) -> BadParam {
+    BadParam::Conflict {
+        key,
+        problem: problem.into(),
+    }
+}
+
+/// Keys that mean something to the node only, or that nothing heeds any more.
+fn ignored(map: &mut ParamMap) -> Result<(), BadParam> {
+    for key in [
+        volume_context::KIND,
+        "zoned",
+        "enableAsyncAttach",
+        volume_context::FS_TYPE,
+        "userAgent",
+    ] {
+        map.take(key);
+    }
+    if let Some(param) = map.take("attachDiskInitialDelay") {
+        param.parse::<i64>("a number of milliseconds")?;
+    }
+    if let Some(param) = map.take(volume_context::FSCK) {
+        param.one_of(&[("auto", ()), ("always", ()), ("never", ())])?;
+    }
+    let profile = match map.take(volume_context::PERF_PROFILE) {
+        Some(param) => param.one_of(&[("none", false), ("basic", false), ("advanced", true)])?,
+        None => false,
+    };
+    let settings = map.take_prefixed("device-setting/");
+    if profile && settings.is_empty() {
+        return Err(conflict(
+            "perfProfile",
+            "is advanced, which needs at least one device-setting/<path> parameter",
+        ));
+    }
+    match settings.iter().find(|(path, _)| !stays_inside(path)) {
+        Some((path, _)) => Err(BadParam::Value {
+            key: format!("device-setting/{path}"),
+            value: path.clone(),
+            allowed: "a relative path below /sys/block/<device> without '..'".to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn stays_inside(path: &str) -> bool {
+    path.split('/')
+        .all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+pub(crate) fn text(param: Option<Param>) -> Option<String> {
+    param
+        .map(|param| param.value.trim().to_owned())
+        .filter(|text| !text.is_empty())
+}
+
+pub(crate) fn sku(map: &mut ParamMap) -> Result<Option<DiskSku>, BadParam> {
+    let Some(param) = map.take_any(&SKU_KEYS)? else {
+        return Ok(None);
+    };
+    if param.value.trim().is_empty() {
+        return Ok(None);
+    }
+    param.parse(DiskSku::NAMES).map(Some)
+}
+
+fn caching(map: &mut ParamMap, sku: Option<DiskSku>) -> Result<Caching, BadParam> {
+    let Some(param) = map.take(volume_context::CACHING_MODE) else {
+        return Ok(Caching::ReadOnly);
+    };
+    if param.value.trim().is_empty() {
+        return Ok(Caching::ReadOnly);
+    }
+    let caching = param.one_of(&Caching::WORDS)?;
+    if sku == Some(DiskSku::PremiumV2Lrs) && caching != Caching::None {
+        return Err(param.refuse("None, because PremiumV2_LRS disks cannot be cached"));
+    }
+    Ok(caching)
+}
+
+fn placement(map: &mut ParamMap) -> Result<Placement, BadParam> {
+    let location = match map.take("location") {
+        Some(param) if !param.value.trim().is_empty() => {
+            Some(param.parse("an Azure region such as eastus2")?)
+        }
+        _ => None,
+    };
+    Ok(Placement {
+        location,
+        resource_group: segment(map, "resourceGroup", 90)?,
+        subscription: segment(map, "subscriptionID", 64)?,
+    })
+}
+
+/// A value that becomes a part of a resource id.
+pub(crate) fn segment(
+    map: &mut ParamMap,
+    key: &'static str,
+    limit: usize,
+) -> Result<Option<String>, BadParam> {
+    let Some(param) = map.take(key) else {
+        return Ok(None);
+    };
+    let value = param.value.trim();
+    let fits = |c: char| c.is_alphanumeric() || "._()-".contains(c);
+    match value {
+        "" => Ok(None),
+        "." | ".." => Err(param.refuse("a name")),
+        _ if value.len() <= limit && value.chars().all(fits) => Ok(Some(value.to_owned())),
+        _ => Err(param.refuse(format!("at most {limit} letters, digits, '.', '_', '-', '(' or ')'"))),
+    }
+}
+
+fn performance(map: &mut ParamMap) -> Result<Performance, BadParam> {
+    let sector_size = match map.take("logicalSectorSize") {
+        Some(param) => Some(param.one_of(&[("512", 512), ("4096", 4096)])?),
+        None => None,
+    };
+    Ok(Performance {
+        iops: number(map, "DiskIOPSReadWrite")?,
+        mbps: number(map, "DiskMBpsReadWrite")?,
+        sector_size,
+        bursting: flag(map, "enableBursting")?,
+        plus: flag(map, "enablePerformancePlus")?,
+        tier: tier(map)?,
+    })
+}
+
+pub(crate) fn number(map: &mut ParamMap, key: &'static str) -> Result<Option<u64>, BadParam> {
+    match map.take(key) {
+        Some(param) if param.value.trim().is_empty() => Ok(None),
+        Some(param) => param.parse("a whole number").map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A truth value. Go's spellings of it are in use, so those are read as well.
+pub(crate) fn flag(map: &mut ParamMap, key: &'static str) -> Result<Option<bool>, BadParam> {
+    let words = [
+        ("true", true),
+        ("false", false),
+        ("1", true),
+        ("0", false),
+        ("t", true),
+        ("f", false),
+    ];
+    match map.take(key) {
+        Some(param) if param.value.trim().is_empty() => Ok(None),
+        Some(param) => param
+            .one_of(&words)
+            .map(Some)
+            .map_err(|_| param.refuse("true or false")),
+        None => Ok(None),
+    }
+}
+
+pub(crate) fn tier(map: &mut ParamMap) -> Result<Option<String>, BadParam> {
+    let Some(param) = map.take("tier") else {
+        return Ok(None);
+    };
+    let tier = param.value.trim().to_ascii_uppercase();
+    let digits = tier.strip_prefix('P').unwrap_or_default();
+    match digits {
+        "1" | "2" | "3" | "4" | "6" | "10" | "15" | "20" | "30" | "40" | "50" | "60" | "70"
+        | "80" => Ok(Some(tier)),
+        _ => Err(param.refuse("a performance tier of Premium SSD, P1 to P80")),
+    }
+}
+
+fn encryption(map: &mut ParamMap) -> Result<Option<Encryption>, BadParam> {
+    let set = resource(map, "diskEncryptionSetID", "diskEncryptionSets")?;
+    let kind = match map.take("diskEncryptionType") {
+        Some(param) if !param.value.trim().is_empty() => Some(param.one_of(&ENCRYPTIONS)?),
+        _ => None,
+    };
+    match (set, kind) {
+        (None, Some(_)) => Err(conflict("diskEncryptionType", "needs diskEncryptionSetID")),
+        (set, kind) => Ok(set.map(|set| Encryption {
+            set,
+            kind: kind.unwrap_or(CUSTOMER_KEY),
+        })),
+    }
+}
+
+pub(crate) fn resource(
+    map: &mut ParamMap,
+    key: &'static str,
+    kind: &str,
+) -> Result<Option<ResourceId>, BadParam> {
+    let Some(param) = map.take(key) else {
+        return Ok(None);
+    };
+    if param.value.trim().is_empty() {
+        return Ok(None);
+    }
+    let allowed = format!(
+        "/subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Compute/{kind}/<name>"
+    );
+    let id: ResourceId = param.parse(&allowed)?;
+    if id.is_of(azcsi_types::disk_uri::COMPUTE, &[kind]) {
+        Ok(Some(id))
+    } else {
+        Err(param.refuse(allowed))
+    }
+}
+
+fn network(map: &mut ParamMap) -> Result<Network, BadParam> {
+    let policy = policy(map)?;
+    let public = public(map)?;
+    let access = resource(map, "diskAccessID", "diskAccesses")?;
+    check_access(policy, access.as_ref())?;
+    Ok(Network {
+        policy: policy.unwrap_or("DenyAll"),
+        public: public.unwrap_or("Disabled"),
+        access,
+    })
+}
+
+pub(crate) fn policy(map: &mut ParamMap) -> Result<Option<&'static str>, BadParam> {
+    word(map, "networkAccessPolicy", &POLICIES)
+}
+
+pub(crate) fn public(map: &mut ParamMap) -> Result<Option<&'static str>, BadParam> {
+    word(map, "publicNetworkAccess", &ACCESS)
+}
+
+pub(crate) fn word(
+    map: &mut ParamMap,
+    key: &'static str,
+    words: &[(&'static str, &'static str)],
+) -> Result<Option<&'static str>, BadParam> {
+    match map.take(key) {
+        Some(param) if !param.value.trim().is_empty() => param.one_of(words).map(Some),
+        _ => Ok(None),
+    }
+}
+
+pub(crate) fn check_access(
+    policy: Option<&str>,
+    access: Option<&ResourceId>,
+) -> Result<(), BadParam> {
+    match (policy, access) {
+        (Some("AllowPrivate"), None) => Err(conflict(
+            "diskAccessID",
+            "is missing: networkAccessPolicy AllowPrivate needs it",
+        )),
+        (policy, Some(_)) if policy != Some("AllowPrivate") => Err(conflict(
+            "diskAccessID",
+            "needs networkAccessPolicy AllowPrivate",
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn shares(map: &mut ParamMap) -> Result<Option<MaxShares>, BadParam> {
+    let Some(param) = map.take(volume_context::MAX_SHARES) else {
+        return Ok(None);
+    };
+    let allowed = "a number from 1 to 15";
+    let count: i64 = param.parse(allowed)?;
+    match MaxShares::new(count) {
+        Some(shares) if count <= 15 => Ok(Some(shares)),
+        _ => Err(param.refuse(allowed)),
+    }
+}
+
+fn accelerator(map: &mut ParamMap) -> bool {
+    map.take("writeAcceleratorEnabled")
+        .is_some_and(|param| param.value.trim().eq_ignore_ascii_case("true"))
+}
+
+fn claim(map: &mut ParamMap) -> Claim {
+    Claim {
+        name: text(map.take(metadata::PVC_NAME)),
+        namespace: text(map.take(metadata::PVC_NAMESPACE)),
+        volume: text(map.take(metadata::PV_NAME)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
