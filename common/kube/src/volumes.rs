@@ -1,0 +1,258 @@
+//! PersistentVolumes: name, handle, claim and labels.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::client::{Kube, Write, escaped};
+use crate::error::KubeError;
+use crate::watch::{Collection, Meta, PAGE, Page};
+
+const VOLUMES: &str = "/api/v1/persistentvolumes";
+
+/// Name of the disk driver: the in-tree plugin `azureDisk` stands for it.
+const DISK_DRIVER: &str = azcsi_types::keys::DISK_DRIVER;
+
+/// What is used of a PersistentVolume object.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PersistentVolume {
+    metadata: Meta,
+    #[serde(default)]
+    spec: Spec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    #[serde(flatten)]
+    source: Source,
+    claim_ref: Option<ClaimRef>,
+}
+
+/// The part of a volume's spec that says which volume it is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Source {
+    csi: Option<CsiSource>,
+    azure_disk: Option<DiskSource>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CsiSource {
+    driver: String,
+    volume_handle: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct DiskSource {
+    #[serde(rename = "diskURI")]
+    disk_uri: String,
+}
+
+/// The claim that a volume is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ClaimRef {
+    /// Its namespace.
+    #[serde(default)]
+    pub namespace: String,
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Its unique id.
+    #[serde(default)]
+    pub uid: String,
+}
+
+impl Source {
+    /// The handle, if the volume belongs to `driver`; also of the in-tree plugin that it replaces.
+    pub(crate) fn handle(&self, driver: &str) -> Option<&str> {
+        match (&self.csi, &self.azure_disk) {
+            (Some(csi), _) if csi.driver == driver => Some(&csi.volume_handle),
+            (None, Some(disk)) if driver == DISK_DRIVER => Some(&disk.disk_uri),
+            _ => None,
+        }
+    }
+}
+
+impl PersistentVolume {
+    /// The name of the object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// The handle, if it belongs to `driver`.
+    #[must_use]
+    pub fn handle(&self, driver: &str) -> Option<&str> {
+        self.spec.source.handle(driver)
+    }
+
+    /// The claim that it is bound to.
+    #[must_use]
+    pub const fn claim(&self) -> Option<&ClaimRef> {
+        self.spec.claim_ref.as_ref()
+    }
+}
+
+/// Handles and names of one driver's volumes. Handles are compared without regard to case.
+#[derive(Debug, Default)]
+pub struct Handles {
+    driver: Arc<str>,
+    by_name: HashMap<Arc<str>, Arc<str>>,
+    by_handle: HashMap<Arc<str>, HashSet<Arc<str>>>,
+}
+
+impl Handles {
+    /// Empty, for `driver`.
+    #[must_use]
+    pub fn of(driver: &str) -> Self {
+        Self {
+            driver: driver.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The handle (in lower case) of the volume of this name.
+    #[must_use]
+    pub fn handle(&self, name: &str) -> Option<&Arc<str>> {
+        self.by_name.get(name)
+    }
+
+    /// The names of the volumes that have this handle; more than one is possible with static volumes.
+    pub fn names(&self, handle: &str) -> impl Iterator<Item = &Arc<str>> {
+        let names = self.by_handle.get(handle.to_ascii_lowercase().as_str());
+        names.into_iter().flatten()
+    }
+
+    /// Every handle, in lower case.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.by_handle.keys().map(|handle| &**handle)
+    }
+
+    fn forget(&mut self, name: &str) {
+        let Some(handle) = self.by_name.remove(name) else {
+            return;
+        };
+        if let Some(names) = self.by_handle.get_mut(&handle) {
+            names.remove(name);
+            if names.is_empty() {
+                self.by_handle.remove(&handle);
+            }
+        }
+    }
+}
+
+impl Collection for Handles {
+    type Object = PersistentVolume;
+    const PATH: &'static str = VOLUMES;
+    const NOUN: &'static str = "PersistentVolumes";
+
+    fn version(object: &PersistentVolume) -> &str {
+        &object.metadata.resource_version
+    }
+
+    fn put(&mut self, object: PersistentVolume) {
+        self.forget(object.name());
+        let Some(handle) = object.handle(&self.driver) else {
+            return;
+        };
+        let name: Arc<str> = object.name().into();
+        let handle: Arc<str> = handle.to_ascii_lowercase().into();
+        let names = self.by_handle.entry(Arc::clone(&handle)).or_default();
+        names.insert(Arc::clone(&name));
+        self.by_name.insert(name, handle);
+    }
+
+    fn remove(&mut self, object: &PersistentVolume) {
+        self.forget(object.name());
+    }
+}
+
+impl Kube {
+    /// Reads one PersistentVolume.
+    ///
+    /// # Errors
+    /// [`KubeError::NotFound`] if there is none of that name.
+    pub async fn volume(&self, name: &str) -> Result<PersistentVolume, KubeError> {
+        let path = format!("{VOLUMES}/{}", escaped(name));
+        self.get(&format!("get PersistentVolume {name}"), &path)
+            .await
+    }
+
+    /// Reads the PersistentVolumes with the label `key=value`.
+    ///
+    /// # Errors
+    /// If a page cannot be read.
+    pub async fn volumes_labelled(
+        &self,
+        key: &str,
+        value: &str,
+    ) -> Result<Vec<PersistentVolume>, KubeError> {
+        let selector = escaped(&format!("{key}={value}"));
+        let mut all = Vec::new();
+        let mut next = String::new();
+        loop {
+            let path = format!("{VOLUMES}?labelSelector={selector}&limit={PAGE}{next}");
+            let page: Page<PersistentVolume> = self.get("list PersistentVolumes", &path).await?;
+            next = page.next();
+            all.extend(page.items);
+            if next.is_empty() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Sets a label of a PersistentVolume, or removes it with `None`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub async fn label_volume(
+        &self,
+        name: &str,
+        key: &str,
+        value: Option<&str>,
+    ) -> Result<(), KubeError> {
+        let path = format!("{VOLUMES}/{}", escaped(name));
+        let body = json!({"metadata": {"labels": {key: value}}});
+        let what = format!("label PersistentVolume {name}");
+        let _: PersistentVolume = self.write(&what, &path, Write::MergePatch(&body)).await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Handles, PersistentVolume};
+    use crate::watch::Collection as _;
+
+    fn volume(name: &str, spec: &serde_json::Value) -> PersistentVolume {
+        let metadata = json!({"name": name, "resourceVersion": "1"});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+    }
+
+    #[test]
+    fn handles_are_found_whatever_the_case_and_the_plugin() {
+        let mut handles = Handles::of("disk.csi.azure.com");
+        let csi = json!({"driver": "disk.csi.azure.com", "volumeHandle": "/S/D"});
+        let first = volume("one", &json!({"csi": csi, "capacity": {"storage": "1Gi"}}));
+        handles.put(first.clone());
+        handles.put(volume(
+            "two",
+            &json!({"azureDisk": {"diskName": "d", "diskURI": "/s/d"}}),
+        ));
+        let other = json!({"driver": "file.csi.azure.com", "volumeHandle": "/S/D"});
+        handles.put(volume("three", &json!({"csi": other})));
+        let mut names: Vec<&str> = handles.names("/s/D").map(|name| &**name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["one", "two"]);
+        assert_eq!(handles.handle("one").map(|handle| &**handle), Some("/s/d"));
+        assert_eq!(handles.handle("three"), None);
+        handles.remove(&first);
+        assert_eq!(handles.names("/s/d").count(), 1);
+    }
+}
