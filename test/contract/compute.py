@@ -28,7 +28,7 @@ def main():
     logging.getLogger("azure").setLevel(logging.CRITICAL)
     world, report = World.load(args.endpoints), Report(args.profile)
     recorder = Recorder(args.record) if args.record else None
-    tokens.run(world, report, args.certificate)
+    report.section("tokens", tokens.run, world, report, args.certificate)
     with clients.compute(world, clients.secret(world), recorder) as compute:
         if args.profile == "instant":
             everything(compute, world, report)
@@ -40,22 +40,19 @@ def main():
 
 
 def everything(compute, world, report):
-    skus.run(compute, world, report)
-    disks.life(compute, world, report)
-    disks.lists(compute, world, report)
-    snapshots.run(compute, world, report)
-    machines.lists(compute, world, report)
+    for part in [skus.run, disks.life, disks.lists, snapshots.run, machines.lists]:
+        report.section(part.__module__, part, compute, world, report)
     for machine in machines.four(compute, world):
-        machines.life(machine, report)
-    refusals.run(compute, world, report)
-    trouble.run(compute, world, report)
+        report.section(machine.kind, machines.life, machine, report)
+    for part in [refusals.run, trouble.run]:
+        report.section(part.__module__, part, compute, world, report)
 
 
 def in_time(compute, world, report):
     """Where operations take time: the same lives, so that the clients' pollers poll."""
-    disks.life(compute, world, report)
+    report.section("disks", disks.life, compute, world, report)
     for machine in machines.four(compute, world):
-        machines.life(machine, report)
+        report.section(machine.kind, machines.life, machine, report)
     trouble.polled(world, report)
 
 

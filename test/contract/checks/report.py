@@ -27,6 +27,15 @@ class Report:
             self.passed += 1
             print(f"ok    {self.label}: {what} ({time.monotonic() - start:.1f} s)", flush=True)
 
+    def section(self, what, call, *args):
+        """A part whose set-up may fail too; the next one goes on."""
+        try:
+            call(*args)
+        except Exception as error:
+            self.failed += 1
+            print(f"FAIL  {self.label}: {what}: between its checks", flush=True)
+            print(indented(reason(error)), flush=True)
+
 
 def reason(error):
     """The error, and where in the checks it came up."""
