@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use azcsi_types::node::NodeName;
+use sha2::{Digest as _, Sha256};
 
 use crate::client::Kube;
 use crate::error::KubeError;
@@ -79,6 +80,20 @@ impl Attachments {
         Some(found.into_iter().map(claim).collect())
     }
 
+    /// The spellings of a handle that the cluster knows, besides the given one; `None` if that is not
+    /// known well enough.
+    #[must_use]
+    pub fn spellings(&self, handle: &str) -> Option<BTreeSet<String>> {
+        self.handles.read(STALE, |handles| {
+            let spelled = handles
+                .names(handle)
+                .filter_map(|name| handles.handle(name));
+            let mut all: BTreeSet<String> = spelled.map(ToString::to_string).collect();
+            all.insert(handle.to_owned());
+            all
+        })
+    }
+
     /// Something of every handle of the driver's volumes; empty if they are not known well enough.
     pub fn of_handles<T: Ord>(&self, pick: impl Fn(&str) -> Option<T>) -> BTreeSet<T> {
         let picked = |handles: &Handles| handles.all().filter_map(&pick).collect();
@@ -90,9 +105,9 @@ impl Attachments {
             let claim = |attachment: Attachment| {
                 let handle = match &attachment.volume {
                     VolumeName::Handle(handle) => Some(handle.to_ascii_lowercase()),
-                    VolumeName::PersistentVolume(name) => {
-                        handles.handle(name).map(ToString::to_string)
-                    }
+                    VolumeName::PersistentVolume(name) => handles
+                        .handle(name)
+                        .map(|handle| handle.to_ascii_lowercase()),
                 };
                 Claim { attachment, handle }
             };
@@ -107,7 +122,39 @@ impl Attachments {
     }
 }
 
+/// The name of a VolumeAttachment object (Kubernetes, `pkg/volume/csi`): `csi-` and the SHA-256 of
+/// handle, driver and node.
+fn object_name(driver: &str, handle: &str, node: &NodeName) -> String {
+    let digest = Sha256::digest(format!("{handle}{driver}{node}"));
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("csi-{hex}")
+}
+
 impl Kube {
+    /// Reads the attachment of one volume to one node from the server, by the name that kubelet and
+    /// the attach-detach controller derive for it; `None` if there is none. `handle` has to be spelled
+    /// as in the volume.
+    ///
+    /// # Errors
+    /// If it cannot be read for another reason than that it does not exist.
+    pub async fn attachment(
+        &self,
+        driver: &str,
+        handle: &str,
+        node: &NodeName,
+    ) -> Result<Option<Attachment>, KubeError> {
+        let name = object_name(driver, handle, node);
+        let path = format!("{}/{name}", Ledger::PATH);
+        let found: Result<VolumeAttachment, _> = self
+            .get(&format!("get VolumeAttachment {name}"), &path)
+            .await;
+        match found {
+            Ok(object) => Ok(object.of_driver(driver)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads the attachments of `driver` from the server: for a process that asks once.
     ///
     /// # Errors
@@ -128,5 +175,53 @@ impl Kube {
                 return Ok(all);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::object_name;
+    use crate::testing::{Server, answer};
+
+    const DRIVER: &str = "disk.csi.azure.com";
+
+    #[tokio::test]
+    async fn one_attachment_is_read_by_its_derived_name() {
+        let name = object_name(DRIVER, "/S/d", &"n1".parse().unwrap());
+        let path = format!("/apis/storage.k8s.io/v1/volumeattachments/{name}");
+        let server = Server::new(move |request| {
+            if request.uri().path() != path {
+                return answer(404, &json!({"kind": "Status", "code": 404}));
+            }
+            let source = json!({"persistentVolumeName": "pv"});
+            let spec = json!({"attacher": DRIVER, "nodeName": "n1", "source": source});
+            answer(200, &json!({"metadata": {"name": name}, "spec": spec}))
+        });
+        let kube = server.kube();
+        let node = "n1".parse().unwrap();
+        assert!(
+            kube.attachment(DRIVER, "/S/d", &node)
+                .await
+                .unwrap()
+                .is_some()
+        );
+        assert!(
+            kube.attachment(DRIVER, "/s/d", &node)
+                .await
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn the_derived_name_is_that_of_kubernetes() {
+        // `printf 'volume' 'driver' 'node' | sha256sum`, as the attach-detach controller does it.
+        let name = object_name("driver", "volume", &"node".parse().unwrap());
+        assert_eq!(
+            name,
+            "csi-d94279ecba6bb1a4dae95e5f896a0d7b6b60fb3af97abf98fb0c1bb2a80030a5"
+        );
     }
 }

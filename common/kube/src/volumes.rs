@@ -115,7 +115,7 @@ impl Handles {
         }
     }
 
-    /// The handle (in lower case) of the volume of this name.
+    /// The handle of the volume of this name, as it is spelled there.
     #[must_use]
     pub fn handle(&self, name: &str) -> Option<&Arc<str>> {
         self.by_name.get(name)
@@ -136,10 +136,11 @@ impl Handles {
         let Some(handle) = self.by_name.remove(name) else {
             return;
         };
-        if let Some(names) = self.by_handle.get_mut(&handle) {
+        let folded = handle.to_ascii_lowercase();
+        if let Some(names) = self.by_handle.get_mut(folded.as_str()) {
             names.remove(name);
             if names.is_empty() {
-                self.by_handle.remove(&handle);
+                self.by_handle.remove(folded.as_str());
             }
         }
     }
@@ -160,10 +161,16 @@ impl Collection for Handles {
             return;
         };
         let name: Arc<str> = object.name().into();
-        let handle: Arc<str> = handle.to_ascii_lowercase().into();
-        let names = self.by_handle.entry(Arc::clone(&handle)).or_default();
+        let folded: Arc<str> = handle.to_ascii_lowercase().into();
+        // Most handles are lower case already; then one text serves both.
+        let spelled = if *folded == *handle {
+            Arc::clone(&folded)
+        } else {
+            handle.into()
+        };
+        let names = self.by_handle.entry(folded).or_default();
         names.insert(Arc::clone(&name));
-        self.by_name.insert(name, handle);
+        self.by_name.insert(name, spelled);
     }
 
     fn remove(&mut self, object: &PersistentVolume) {
@@ -250,7 +257,7 @@ mod tests {
         let mut names: Vec<&str> = handles.names("/s/D").map(|name| &**name).collect();
         names.sort_unstable();
         assert_eq!(names, ["one", "two"]);
-        assert_eq!(handles.handle("one").map(|handle| &**handle), Some("/s/d"));
+        assert_eq!(handles.handle("one").map(|handle| &**handle), Some("/S/D"));
         assert_eq!(handles.handle("three"), None);
         handles.remove(&first);
         assert_eq!(handles.names("/s/d").count(), 1);
