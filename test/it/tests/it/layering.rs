@@ -26,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("azcsi-rig", &["azcsi-proto"]),
     ("azcsi-demo", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-bench", &["azcsi-proto", "azcsi-rig"]),
+    ("azcsi-sanity", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-it", &["azcsi-types"]),
 ];
 

@@ -1,0 +1,226 @@
+//! `make sanity`: the real csi-sanity, every spec, on real devices and a local Azure.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`combination`] | in which combinations the suite runs |
+//! | [`world`] | one combination from start to end, and what is left of it |
+//! | [`suite`] | one run of csi-sanity: inputs, arguments, results |
+//! | [`report`] | the judgement over every spec |
+//! | [`capabilities`] | what is advertised, must be, and excuses a skip |
+
+mod capabilities;
+mod combination;
+mod report;
+mod suite;
+mod world;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use azcsi_rig::leftovers::leave_nothing;
+use azcsi_rig::rig::Rig;
+use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
+
+use capabilities::Advertised;
+use combination::Combination;
+use world::{Ran, Tools};
+
+/// Runs the real csi-sanity against the drivers and the local Azure, with nothing skipped.
+#[derive(Debug, Parser)]
+#[command(name = "azcsi-sanity")]
+struct Arguments {
+    /// Folder of azcsi-sim and azuredisk-csi.
+    #[arg(long)]
+    bin: PathBuf,
+    /// The csi-sanity binary, as test/sanity/build.sh prints it.
+    #[arg(long)]
+    suite: PathBuf,
+    /// Folder for JUnit files and the suite's output.
+    #[arg(long)]
+    reports: PathBuf,
+    /// Every combination, and twenty orders, instead of the selection for each change.
+    #[arg(long)]
+    full: bool,
+    /// Only combinations whose name contains this.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// First seed; without it a random one.
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+    /// Print the names of the combinations and end.
+    #[arg(long)]
+    list: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("csi-sanity did not pass: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn say(line: &str) {
+    // Whoever closed the output does not want it.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+async fn run(arguments: Arguments) -> Result<()> {
+    let selection = if arguments.full {
+        combination::full()
+    } else {
+        combination::quick()
+    };
+    let chosen: Vec<Combination> = selection
+        .into_iter()
+        .filter(|combination| combination.to_string().contains(&arguments.only))
+        .collect();
+    if chosen.is_empty() {
+        bail!("no combination is called like '{}'", arguments.only);
+    }
+    if arguments.list {
+        chosen.iter().for_each(|one| say(&one.to_string()));
+        return Ok(());
+    }
+    if !azcsi_rig::process::is_root() {
+        bail!("it makes loop devices and mounts: run it as root (make sanity does, through sudo)");
+    }
+    let mut seed = arguments.seed.map_or_else(random, Ok)?;
+    std::fs::create_dir_all(&arguments.reports)?;
+    let tools = Tools {
+        bin: arguments.bin,
+        suite: arguments.suite,
+        reports: std::path::absolute(&arguments.reports)?,
+    };
+    let mut failed = Vec::new();
+    for combination in chosen {
+        if !one(&tools, &combination, seed).await? {
+            failed.push(format!("{combination} (seed {seed})"));
+        }
+        seed = seed.wrapping_add(combination.runs);
+    }
+    say(&format!("reports: {}", tools.reports.display()));
+    if !failed.is_empty() {
+        bail!("{}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// A seed that no one chose.
+fn random() -> Result<u32> {
+    use std::io::Read as _;
+    let mut bytes = [0; 4];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    // Ginkgo prints seeds as decimal numbers: a short one is easier to repeat.
+    Ok(u32::from_le_bytes(bytes) % 1_000_000)
+}
+
+/// The user has had enough.
+#[derive(Debug)]
+struct Interrupted(&'static str);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} came: stopped", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Runs something until it ends, or until the user has had enough.
+async fn unless_interrupted<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        outcome = work => outcome,
+        _ = interrupt.recv() => Err(Interrupted("Ctrl-C").into()),
+        _ = terminate.recv() => Err(Interrupted("SIGTERM").into()),
+    }
+}
+
+/// One combination, told; whether it passed. Only an interruption is an error.
+async fn one(tools: &Tools, combination: &Combination, seed: u32) -> Result<bool> {
+    say(&format!("\n{combination}"));
+    let folder = tempfile::Builder::new().prefix("azcsi-sanity-").tempdir()?;
+    let ended = life(tools, combination, folder.path(), seed).await;
+    let clean = leave_nothing(folder.path());
+    let mut problems = match ended {
+        Ok(problems) => problems,
+        Err(error) if error.is::<Interrupted>() => return clean.and(Err(error)),
+        Err(error) => vec![format!("{error:#}")],
+    };
+    problems.extend(clean.err().map(|error| format!("{error:#}")));
+    for problem in &problems {
+        say(&format!("  FAILED {problem}"));
+    }
+    if !problems.is_empty() {
+        say(&format!("  logs: {}", folder.keep().join("logs").display()));
+    }
+    Ok(problems.is_empty())
+}
+
+/// Starts, runs, looks at what is left, stops; answers with all problems.
+async fn life(
+    tools: &Tools,
+    combination: &Combination,
+    dir: &Path,
+    seed: u32,
+) -> Result<Vec<String>> {
+    // Nothing is attached before the suite begins, so an early end leaves nothing to undo.
+    let rig = unless_interrupted(world::start(tools, combination, dir, seed)).await?;
+    let told = unless_interrupted(runs(tools, &rig, combination, seed)).await;
+    let left = world::leftovers(&rig).await;
+    let stopped = rig.stop().await;
+    let mut problems = match told {
+        Ok(problems) => problems,
+        Err(error) if error.is::<Interrupted>() => return Err(error),
+        Err(error) => vec![format!("{error:#}")],
+    };
+    match left {
+        Ok(left) => problems.extend(left),
+        Err(error) => problems.push(format!("looking at what is left: {error:#}")),
+    }
+    problems.extend(stopped.err().map(|error| format!("{error:#}")));
+    Ok(problems)
+}
+
+async fn runs(
+    tools: &Tools,
+    rig: &Rig,
+    combination: &Combination,
+    seed: u32,
+) -> Result<Vec<String>> {
+    let (advertised, mut problems) = world::capabilities(rig).await?;
+    for run in 0..combination.runs {
+        let seed = seed.wrapping_add(run);
+        let ran = world::suite(tools, rig, combination, &advertised, seed).await?;
+        tell(&ran, &advertised);
+        problems.extend(ran.verdict.problems);
+    }
+    Ok(problems)
+}
+
+fn tell(ran: &Ran, advertised: &Advertised) {
+    for line in &ran.summary {
+        say(&format!("  {line}"));
+    }
+    let verdict = &ran.verdict;
+    say(&format!(
+        "  seed {}, {} capabilities advertised, {} specs passed",
+        ran.seed,
+        advertised.len(),
+        verdict.passed
+    ));
+    for name in &verdict.pending {
+        say(&format!("  pending in the suite itself: {name}"));
+    }
+    for (capability, count) in &verdict.excused {
+        say(&format!("  not advertised: {capability} ({count} specs)"));
+    }
+}
