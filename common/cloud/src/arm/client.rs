@@ -1,0 +1,449 @@
+//! Requests to Azure Resource Manager, from the typed call to the final state.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use azcsi_types::clock::Clock;
+use azcsi_types::op::Op;
+use azcsi_types::resource_id::ResourceId;
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::{ArmError, ErrorKind};
+use super::lro::{self, Start, Step, Watch};
+use super::request::ArmRequest;
+use crate::auth::Tokens;
+use crate::environment::{ApiFamily, Environment};
+use crate::pipeline::retry::{Outcome, RetryPolicy, Verdict, retry_after, spread};
+use crate::pipeline::throttle::{Governor, remaining};
+use crate::pipeline::transport::Transport;
+
+/// Sends requests for the typed clients. Cheap to clone.
+#[derive(Clone)]
+pub struct ArmClient(Arc<Parts>);
+
+/// What an [`ArmClient`] is made of.
+pub(crate) struct Parts {
+    pub(crate) environment: Environment,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) tokens: Tokens,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) governor: Arc<dyn Governor>,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) user_agent: String,
+}
+
+impl fmt::Debug for ArmClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArmClient({})", self.0.environment.arm)
+    }
+}
+
+/// How often a resource may be absent right after its creation was accepted.
+const INDEX_LAG_POLLS: u32 = 5;
+
+/// Reads the body of an answer.
+pub(crate) fn decode<T: DeserializeOwned>(response: &Response<Bytes>) -> Result<T, ArmError> {
+    let mut reader = serde_json::Deserializer::from_slice(response.body());
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let place = error.path().to_string();
+        ArmError::protocol(format!("Azure's answer is not understood at '{place}'"))
+            .because(error.into_inner())
+    })
+}
+
+fn decode_value<T: DeserializeOwned>(value: Value) -> Result<T, ArmError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let place = error.path().to_string();
+        ArmError::protocol(format!("Azure's answer is not understood at '{place}'"))
+            .because(error.into_inner())
+    })
+}
+
+impl ArmClient {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.0.environment
+    }
+
+    fn request(&self, method: Method, family: ApiFamily, path: &str) -> ArmRequest {
+        ArmRequest::new(self.environment(), method, family, path, &[])
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        id: &ResourceId,
+    ) -> Result<T, ArmError> {
+        self.get_with(op, family, id.as_str(), &[]).await
+    }
+
+    /// Reads a path with a query.
+    pub(crate) async fn get_with<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<T, ArmError> {
+        let request = ArmRequest::new(self.environment(), Method::GET, family, path, query);
+        let response = self.send(op, &request).await?;
+        decode(&response).map_err(|error| error.during(|| request.name()))
+    }
+
+    /// Creates or replaces a resource and waits for its final state.
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        id: &ResourceId,
+        body: &impl Serialize,
+    ) -> Result<T, ArmError> {
+        self.write(op, (family, id), Method::PUT, (body, None))
+            .await
+    }
+
+    /// Changes a resource and waits for its final state.
+    pub(crate) async fn patch<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        id: &ResourceId,
+        body: &impl Serialize,
+    ) -> Result<T, ArmError> {
+        self.write(op, (family, id), Method::PATCH, (body, None))
+            .await
+    }
+
+    /// Writes a resource, guarded by its version, and reads its final state.
+    pub(crate) async fn write<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        (family, id): (ApiFamily, &ResourceId),
+        method: Method,
+        (body, version): (&impl Serialize, Option<&str>),
+    ) -> Result<T, ArmError> {
+        let mut request = self.request(method, family, id.as_str()).with_body(body)?;
+        request.if_match = version.map(str::to_owned);
+        let named = |error: ArmError| error.during(|| request.name());
+        let first = self.send(op, &request).await?;
+        let output = match lro::begin(&request.method, &first).map_err(named)? {
+            Start::Done => return decode(&first).map_err(named),
+            Start::Running(watch) => self.follow(op, &request, watch, &first).await?,
+        };
+        // Compute puts the resource into the status document, which saves a read. A machine's does
+        // not hold it.
+        match output {
+            Some(value) if value.get("id").is_some() => decode_value(value).map_err(named),
+            _ => self.get(op, family, id).await,
+        }
+    }
+
+    /// Deletes a resource and waits until it is gone. Absent is gone; an absent parent is not.
+    pub(crate) async fn delete(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        id: &ResourceId,
+    ) -> Result<(), ArmError> {
+        let request = self.request(Method::DELETE, family, id.as_str());
+        let gone = |result: Result<(), ArmError>| match result {
+            Err(error) if error.is_not_found() => Ok(()),
+            other => other,
+        };
+        let first = match self.send(op, &request).await {
+            Ok(first) => first,
+            Err(error) => return gone(Err(error)),
+        };
+        match lro::begin(&request.method, &first).map_err(|e| e.during(|| request.name()))? {
+            Start::Done => Ok(()),
+            Start::Running(watch) => gone(self.follow(op, &request, watch, &first).await.map(drop)),
+        }
+    }
+
+    /// Runs an action of a resource. `None` if Azure gave no result with it.
+    pub(crate) async fn action<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        (id, action): (&ResourceId, &str),
+        body: &impl Serialize,
+    ) -> Result<Option<T>, ArmError> {
+        let path = format!("{id}/{action}");
+        let request = self.request(Method::POST, family, &path).with_body(body)?;
+        let named = |error: ArmError| error.during(|| request.name());
+        let first = self.send(op, &request).await?;
+        let value = match lro::begin(&request.method, &first).map_err(named)? {
+            Start::Done => lro::json(&first),
+            Start::Running(watch) => {
+                let result = match &watch {
+                    Watch::Status { result, .. } => result.clone(),
+                    _ => None,
+                };
+                match (self.follow(op, &request, watch, &first).await?, result) {
+                    (None, Some(url)) => self.result_at(op, &request, &url).await?,
+                    (output, _) => output,
+                }
+            }
+        };
+        value.map(decode_value).transpose().map_err(named)
+    }
+
+    async fn result_at(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+        url: &str,
+    ) -> Result<Option<Value>, ArmError> {
+        let poll = ArmRequest::verbatim(self.environment(), url, request)?;
+        Ok(lro::json(&self.send(op, &poll).await?))
+    }
+
+    /// Waits for the end of an operation.
+    async fn follow(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+        mut watch: Watch,
+        first: &Response<Bytes>,
+    ) -> Result<Option<Value>, ArmError> {
+        let named = |error: ArmError| error.during(|| request.name()).correlated(op.id());
+        let mut asked = retry_after(first.headers());
+        let mut absent = 0;
+        for index in 0_usize.. {
+            self.pause(op, lro::pace(index, asked.take()))
+                .await
+                .map_err(named)?;
+            let poll = self.poll_request(request, &watch).map_err(named)?;
+            let response = match self.exchange(op, &poll).await {
+                Ok(response) => response,
+                // The operation goes on whether or not we can watch it.
+                Err(error) if error.kind() == ErrorKind::Credentials => return Err(named(error)),
+                Err(error) if error.kind() == ErrorKind::Deadline => return Err(named(error)),
+                Err(error) => {
+                    asked = error.retry_after();
+                    continue;
+                }
+            };
+            asked = retry_after(response.headers());
+            match lro::judge(&watch, &response) {
+                Step::Running => {}
+                Step::Moved(url) => moved(&mut watch, url),
+                Step::Succeeded(output) => return Ok(output),
+                Step::Forgotten => watch = Watch::Resource,
+                Step::Failed(error) => match self.absence(request, &watch, &error, absent) {
+                    Absent::Gone => return Ok(None),
+                    Absent::NotYet => absent += 1,
+                    Absent::Error => return Err(named(error)),
+                },
+            }
+        }
+        Err(named(ArmError::deadline("waiting for Azure")))
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "reads as a question to the client beside the other steps"
+    )]
+    fn absence(&self, request: &ArmRequest, watch: &Watch, error: &ArmError, seen: u32) -> Absent {
+        if *watch != Watch::Resource || !error.is_not_found() {
+            return Absent::Error;
+        }
+        match request.method {
+            Method::DELETE => Absent::Gone,
+            Method::PUT if seen < INDEX_LAG_POLLS => Absent::NotYet,
+            _ => Absent::Error,
+        }
+    }
+
+    fn poll_request(&self, request: &ArmRequest, watch: &Watch) -> Result<ArmRequest, ArmError> {
+        match watch {
+            Watch::Status { url, .. } | Watch::Location { url } => {
+                ArmRequest::verbatim(self.environment(), url, request)
+            }
+            Watch::Resource => {
+                // An action's path is one segment longer than its resource's.
+                let path = match request.method {
+                    Method::POST => request.path.rsplit_once('/').map_or("", |(path, _)| path),
+                    _ => request.path.as_str(),
+                };
+                Ok(self.request(Method::GET, request.family, path))
+            }
+        }
+    }
+
+    /// Sends a request and takes only a success.
+    pub(crate) async fn send(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+    ) -> Result<Response<Bytes>, ArmError> {
+        let response = self.exchange(op, request).await?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(ArmError::from_response(&response)
+            .during(|| request.name())
+            .correlated(op.id()))
+    }
+
+    /// Sends a request until there is an answer worth taking, of whatever status.
+    async fn exchange(&self, op: &Op, request: &ArmRequest) -> Result<Response<Bytes>, ArmError> {
+        let named = |error: ArmError| error.during(|| request.name()).correlated(op.id());
+        let request_id = uuid::Uuid::new_v4().to_string();
+        let mut refreshed = false;
+        let mut tried = 0;
+        loop {
+            self.admit(op, request).await.map_err(named)?;
+            let token = self.0.tokens.bearer(op.deadline()).await.map_err(named)?;
+            let http = self
+                .build(request, &token, (op.id(), &request_id))
+                .map_err(named)?;
+            tried += 1;
+            let sent = self.once(op, request, http).await.map_err(named)?;
+            if !refreshed && matches!(&sent, Ok(r) if r.status() == StatusCode::UNAUTHORIZED) {
+                refreshed = true;
+                self.0.tokens.refuse(&token);
+                continue;
+            }
+            let outcome = outcome(&sent);
+            let left = op.deadline().remaining(&*self.0.clock);
+            let verdict = self
+                .0
+                .retry
+                .decide(tried, request.repeatable, outcome, left, spread());
+            match (verdict, sent) {
+                (Verdict::Again(pause), _) => self.pause(op, pause).await.map_err(named)?,
+                (Verdict::Done, Ok(response)) => return Ok(response),
+                (Verdict::Done, Err(error)) => return Err(named(ArmError::transport(error))),
+            }
+        }
+    }
+
+    async fn once(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+        http: http::Request<Bytes>,
+    ) -> Result<Result<Response<Bytes>, crate::TransportError>, ArmError> {
+        let left = self.left(op, "sending the request")?;
+        let sent = tokio::time::timeout(left, self.0.transport.send(http))
+            .await
+            .map_err(|_| ArmError::deadline("waiting for Azure's answer"))?;
+        match &sent {
+            Ok(response) => {
+                let status = response.status().as_u16();
+                tracing::debug!(call = request.name(), status, correlation = op.id(), "ARM");
+                let buckets = request.buckets();
+                self.0
+                    .governor
+                    .observe(&buckets, &remaining(response.headers()));
+                if status == 429 {
+                    let error = ArmError::from_response(response);
+                    self.0.governor.refused(&buckets, &error);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(call = request.name(), %error, correlation = op.id(), "ARM");
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Waits at the gate, if the wait is short; says so, if it is long.
+    async fn admit(&self, op: &Op, request: &ArmRequest) -> Result<(), ArmError> {
+        loop {
+            let wait = self.0.governor.admit(&request.buckets());
+            if wait.is_zero() {
+                return Ok(());
+            }
+            let left = self.left(op, "waiting for Azure's throttling to end")?;
+            if wait > self.0.retry.obey.min(left / 4) {
+                return Err(ArmError::paused(wait));
+            }
+            self.pause(op, wait).await?;
+        }
+    }
+
+    fn build(
+        &self,
+        request: &ArmRequest,
+        token: &azcsi_types::secret::Secret,
+        (correlation, request_id): (&str, &str),
+    ) -> Result<http::Request<Bytes>, ArmError> {
+        let mut bearer = http::HeaderValue::try_from(format!("Bearer {}", token.expose()))
+            .map_err(|_| ArmError::of(ErrorKind::Credentials, "the token is no text".to_owned()))?;
+        bearer.set_sensitive(true);
+        let mut builder = http::Request::builder()
+            .method(request.method.clone())
+            .uri(&request.url)
+            .header(http::header::AUTHORIZATION, bearer)
+            .header(http::header::ACCEPT, "application/json")
+            .header(http::header::USER_AGENT, &self.0.user_agent)
+            .header("x-ms-client-request-id", request_id)
+            .header("x-ms-correlation-request-id", correlation);
+        if let Some(version) = &request.if_match {
+            builder = builder.header(http::header::IF_MATCH, version);
+        }
+        if request.body.is_some() {
+            builder = builder.header(http::header::CONTENT_TYPE, "application/json");
+        }
+        builder
+            .body(request.body.clone().unwrap_or_default())
+            .map_err(|error| ArmError::protocol("the request cannot be built").because(error))
+    }
+
+    fn left(&self, op: &Op, doing: &str) -> Result<Duration, ArmError> {
+        let left = op.deadline().remaining(&*self.0.clock);
+        if left.is_zero() {
+            return Err(ArmError::deadline(doing));
+        }
+        Ok(left)
+    }
+
+    /// Sleeps, or says that the deadline comes first.
+    async fn pause(&self, op: &Op, pause: Duration) -> Result<(), ArmError> {
+        if pause >= self.left(op, "waiting for Azure")? {
+            return Err(ArmError::deadline("waiting for Azure"));
+        }
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+}
+
+enum Absent {
+    Gone,
+    NotYet,
+    Error,
+}
+
+fn moved(watch: &mut Watch, to: String) {
+    match watch {
+        Watch::Status { url, .. } | Watch::Location { url } => *url = to,
+        Watch::Resource => {}
+    }
+}
+
+fn outcome(sent: &Result<Response<Bytes>, crate::TransportError>) -> Outcome {
+    match sent {
+        Ok(response) => Outcome::Answer {
+            status: response.status(),
+            retry_after: retry_after(response.headers()),
+        },
+        Err(error) if error.may_have_arrived() => Outcome::Lost,
+        Err(_) => Outcome::NotSent,
+    }
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+//! Lists that come in pages.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::client::{ArmClient, decode};
+use super::error::ArmError;
+use super::request::ArmRequest;
+use crate::compute::types::GroupScope;
+use crate::environment::ApiFamily;
+use azcsi_types::op::Op;
+use http::Method;
+
+/// More pages than any list of a subscription has; ends a list that leads in a circle.
+const PAGE_LIMIT: usize = 10_000;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[serde(bound(deserialize = "T: DeserializeOwned"))]
+struct Page<T> {
+    value: Vec<T>,
+    #[serde(default)]
+    next_link: Option<String>,
+}
+
+impl ArmClient {
+    /// Every resource of a compute type in a scope.
+    pub(crate) async fn list<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        scope: &GroupScope,
+        kind: &str,
+    ) -> Result<Vec<T>, ArmError> {
+        let path = match scope {
+            GroupScope::ResourceGroup {
+                subscription,
+                resource_group,
+            } => format!(
+                "/subscriptions/{subscription}/resourceGroups/{resource_group}/providers/Microsoft.Compute/{kind}"
+            ),
+            GroupScope::Subscription { subscription } => {
+                format!("/subscriptions/{subscription}/providers/Microsoft.Compute/{kind}")
+            }
+        };
+        self.list_path(op, family, &path, &[]).await
+    }
+
+    /// Every member of a list, over all its pages.
+    pub(crate) async fn list_path<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Vec<T>, ArmError> {
+        let mut request = ArmRequest::new(self.environment(), Method::GET, family, path, query);
+        let mut all = Vec::new();
+        for _ in 0..PAGE_LIMIT {
+            let response = self.send(op, &request).await?;
+            let page: Page<T> = decode(&response).map_err(|e| e.during(|| request.name()))?;
+            all.extend(page.value);
+            match page.next_link {
+                Some(link) if !link.is_empty() => {
+                    request = ArmRequest::verbatim(self.environment(), &link, &request)
+                        .map_err(|e| e.during(|| request.name()))?;
+                }
+                _ => return Ok(all),
+            }
+        }
+        Err(ArmError::protocol("the list has no end").during(|| request.name()))
+    }
+}
