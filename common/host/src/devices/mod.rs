@@ -186,6 +186,12 @@ impl Devices {
             .collect()
     }
 
+    /// Whether this is a part of a disk.
+    #[must_use]
+    pub fn is_partition(&self, disk: &Disk) -> bool {
+        exists(&self.folder(disk).join("partition"))
+    }
+
     /// One partition as a device of its own.
     #[must_use]
     pub fn partition(&self, whole: &Disk, number: u32) -> Option<Disk> {

@@ -1,0 +1,349 @@
+//! Staging a filesystem: from a proven device to a mount that is what was asked for.
+//!
+//! The kubelet takes a final error to mean that nothing is mounted. So whatever fails after the
+//! mount is followed by an unmount; where even that fails, the answer asks for another try.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use azcsi_host::HostError;
+use azcsi_host::devices::{Disk, Guard};
+use azcsi_host::growfs::Mounted as GrowMounted;
+use azcsi_host::mkfs::Overwrite;
+use azcsi_host::mount::{Unmount, Wanted};
+use azcsi_host::probe::{self, Content};
+use azcsi_types::op::Op;
+
+use super::Node;
+use super::device::{self, Proven};
+use super::error::NodeError;
+use super::mounted;
+use super::record::{Intent, Record};
+use super::stage::{Request, Wish, remember};
+use super::stage_plan::{self, AtStaging, Mounted, OnDevice, Rights};
+
+/// Everything of one stage that does not change.
+struct Job<'a> {
+    node: &'a Node,
+    op: &'a Op,
+    request: &'a Request,
+    wish: &'a Wish,
+    proven: &'a Proven,
+    /// The disk, or the partition of it that is wanted.
+    target: Disk,
+    /// The same, kept from becoming another; `None` when it is the whole disk.
+    part: Option<Guard>,
+}
+
+/// Makes sure that the filesystem is mounted at the staging path.
+pub(super) async fn filesystem(
+    node: &Node,
+    op: &Op,
+    request: &Request,
+    wish: &Wish,
+    proven: &Proven,
+) -> Result<(), NodeError> {
+    let missing = node.powers.tools.missing(wish.kind);
+    if !missing.is_empty() {
+        let why = format!("{} is not installed on this node", missing.join(", "));
+        return Err(NodeError::value("the filesystem type", why));
+    }
+    let job = job(node, op, request, wish, proven)?;
+    match job.at_staging()? {
+        AtStaging::Staged => {}
+        AtStaging::Refuse(why) => {
+            return Err(NodeError::Incompatible {
+                path: request.staging.as_path().to_owned(),
+                why: why.to_owned(),
+            });
+        }
+        AtStaging::CleanUp => {
+            job.unmount(Unmount::DeviceGone).await?;
+            job.mount_fresh().await?;
+        }
+        AtStaging::Mount => job.mount_fresh().await?,
+    }
+    if !wish.read_only
+        && let Err(error) = job.grow().await
+    {
+        return Err(job.take_back(error).await);
+    }
+    remember(node, request, job.record(Intent::None));
+    Ok(())
+}
+
+fn job<'a>(
+    node: &'a Node,
+    op: &'a Op,
+    request: &'a Request,
+    wish: &'a Wish,
+    proven: &'a Proven,
+) -> Result<Job<'a>, NodeError> {
+    let devices = &node.powers.devices;
+    let (target, part) = match request.context.partition {
+        None => (proven.disk().clone(), None),
+        Some(number) => {
+            let part = devices.partition(proven.disk(), number);
+            let part = part.ok_or_else(|| NodeError::Refused {
+                volume: request.volume.as_str().to_owned(),
+                why: format!("it has no partition {number}"),
+            })?;
+            let guard = devices
+                .guard(&part)
+                .map_err(|error| device::changed(&request.volume, error))?;
+            (part, Some(guard))
+        }
+    };
+    Ok(Job {
+        node,
+        op,
+        request,
+        wish,
+        proven,
+        target,
+        part,
+    })
+}
+
+impl Job<'_> {
+    fn volume(&self) -> &str {
+        self.request.volume.as_str()
+    }
+
+    fn staging(&self) -> &Path {
+        self.request.staging.as_path()
+    }
+
+    fn guard(&self) -> &Guard {
+        self.part.as_ref().unwrap_or(&self.proven.guard)
+    }
+
+    /// Checks that disk and partition are still what they were.
+    fn verify(&self) -> Result<(), NodeError> {
+        let devices = &self.node.powers.devices;
+        self.proven
+            .guard
+            .verify(devices)
+            .and_then(|()| self.guard().verify(devices))
+            .map_err(|error| device::changed(&self.request.volume, error))
+    }
+
+    fn at_staging(&self) -> Result<AtStaging, NodeError> {
+        let table = mounted::table(self.node, self.volume())?;
+        let Some(mount) = table.top(self.staging()) else {
+            return Ok(stage_plan::at_staging(None));
+        };
+        let device = mount.block_device();
+        let is_root = mount.root == Path::new("/");
+        Ok(stage_plan::at_staging(Some(Mounted {
+            is_device: device == self.target.device,
+            is_alive: mounted::is_alive(self.node, device),
+            is_filesystem: is_root && mount.fs_type == self.wish.kind.name(),
+            is_mode: mount.is_read_only() == self.wish.read_only,
+        })))
+    }
+
+    async fn mount_fresh(&self) -> Result<(), NodeError> {
+        if !self.wish.direct {
+            self.prepare().await?;
+        }
+        self.verify()?;
+        let made = make_folder(self.staging())
+            .map_err(|error| NodeError::io("making the staging folder", self.volume(), error))?;
+        let wanted = Wanted {
+            source: self.target.node.clone(),
+            target: self.staging().to_owned(),
+            fs_type: self.wish.kind.name().to_owned(),
+            options: self.wish.options.clone(),
+        };
+        if let Err(error) = self.node.powers.mounter.mount(self.op, wanted).await {
+            let timed_out = matches!(error, HostError::TimedOut { .. });
+            if made && !timed_out {
+                let _ = std::fs::remove_dir(self.staging());
+            }
+            return Err(NodeError::step("mounting", self.volume(), error));
+        }
+        match self.check_mount() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.take_back(error).await),
+        }
+    }
+
+    /// Looks at the device, and checks or makes the filesystem.
+    async fn prepare(&self) -> Result<(), NodeError> {
+        let devices = &self.node.powers.devices;
+        self.guard()
+            .prove_unclaimed(devices)
+            .map_err(|error| device::changed(&self.request.volume, error))?;
+        let content = self.look().await?;
+        let context = &self.request.context;
+        match stage_plan::on_device(&content, self.wish.kind, &self.rights(), context.fsck) {
+            OnDevice::Refuse(why) => Err(NodeError::Refused {
+                volume: self.volume().to_owned(),
+                why,
+            }),
+            OnDevice::Mount { check: false } => Ok(()),
+            OnDevice::Mount { check: true } => {
+                self.verify()?;
+                let checked = self
+                    .node
+                    .powers
+                    .fsck
+                    .preen(self.op, &self.target.node)
+                    .await;
+                checked.map_err(|error| NodeError::step("checking", self.volume(), error))
+            }
+            OnDevice::Format(overwrite) => self.format(overwrite).await,
+        }
+    }
+
+    async fn look(&self) -> Result<Content, NodeError> {
+        let path = self.target.node.clone();
+        let seed = self.request.volume.key().seed();
+        let looked = tokio::task::spawn_blocking(move || probe::inspect(&path, seed)).await;
+        match looked {
+            Ok(Ok(content)) => Ok(content),
+            Ok(Err(error)) => Err(NodeError::step("reading the disk", self.volume(), error)),
+            Err(_) => Err(NodeError::NotReady {
+                volume: self.volume().to_owned(),
+                why: "reading the disk was cut off".to_owned(),
+            }),
+        }
+    }
+
+    fn rights(&self) -> Rights {
+        let earlier = self.node.records.get(&self.request.volume.key());
+        let is_unfinished = earlier.is_some_and(|record| {
+            record.intent == Intent::Formatting
+                && record.mark.is_same_attachment(&self.proven.mark)
+                && record.fs_type.as_deref() == Some(self.wish.kind.name())
+        });
+        Rights {
+            trust: self.proven.trust,
+            check: self.node.config.identity,
+            origin: self.request.context.origin,
+            opt_in: self.request.context.opt_in,
+            read_only: self.wish.read_only,
+            is_partition: self.part.is_some(),
+            is_unfinished,
+        }
+    }
+
+    /// Makes the filesystem. That it is being made is on the disk of the node before it begins.
+    async fn format(&self, overwrite: Overwrite) -> Result<(), NodeError> {
+        let key = self.request.volume.key();
+        let put = |intent| {
+            self.node
+                .records
+                .put(&key, self.record(intent))
+                .map_err(|error| NodeError::io("writing the record", self.volume(), error))
+        };
+        put(Intent::Formatting)?;
+        self.verify()?;
+        tracing::info!(volume = self.volume(), device = self.target.name, kind = %self.wish.kind, "making a filesystem");
+        let mkfs = &self.node.powers.mkfs;
+        mkfs.make(self.op, self.wish.kind, &self.target.node, overwrite)
+            .await
+            .map_err(|error| NodeError::step("making the filesystem", self.volume(), error))?;
+        self.verify()?;
+        match self.look().await? {
+            Content::Filesystem(made) if made.kind == self.wish.kind => put(Intent::None),
+            other => Err(NodeError::NotReady {
+                volume: self.volume().to_owned(),
+                why: format!("after making a filesystem the disk holds {other:?}"),
+            }),
+        }
+    }
+
+    /// Whether what is mounted now is what was asked for.
+    fn check_mount(&self) -> Result<(), NodeError> {
+        self.verify()?;
+        match self.at_staging()? {
+            AtStaging::Staged => Ok(()),
+            other => Err(NodeError::NotReady {
+                volume: self.volume().to_owned(),
+                why: format!("the mount is not what was asked for ({other:?})"),
+            }),
+        }
+    }
+
+    async fn grow(&self) -> Result<(), NodeError> {
+        let size = self
+            .guard()
+            .size()
+            .map_err(|error| device::changed(&self.request.volume, error))?;
+        let wanted = GrowMounted {
+            kind: self.wish.kind,
+            node: self.target.node.clone(),
+            point: self.staging().to_owned(),
+            device: size,
+        };
+        self.node
+            .powers
+            .grow
+            .to_device(self.op, &wanted)
+            .await
+            .map(drop)
+            .map_err(|error| NodeError::step("growing the filesystem", self.volume(), error))
+    }
+
+    async fn unmount(&self, how: Unmount) -> Result<(), NodeError> {
+        self.node
+            .powers
+            .mounter
+            .unmount_all(self.op, self.staging(), how)
+            .await
+            .map_err(|error| NodeError::step("unmounting", self.volume(), error))
+    }
+
+    /// Unmounts after a failure, so that the failure may be final.
+    async fn take_back(&self, error: NodeError) -> NodeError {
+        match self.unmount(Unmount::Plain).await {
+            Ok(()) => error,
+            Err(stuck) => {
+                tracing::warn!(
+                    error = azcsi_types::fault::report(&stuck),
+                    "a failed stage stays mounted"
+                );
+                NodeError::LeftMounted {
+                    volume: self.volume().to_owned(),
+                    path: self.staging().to_owned(),
+                    source: Box::new(error),
+                }
+            }
+        }
+    }
+
+    fn record(&self, intent: Intent) -> Record {
+        let staging_path = match intent {
+            Intent::None => self.request.staging.to_string(),
+            Intent::Formatting => String::new(),
+        };
+        Record {
+            mark: self.proven.mark.clone(),
+            fs_type: Some(self.wish.kind.name().to_owned()),
+            staging_path,
+            read_only: self.wish.read_only,
+            intent,
+            time: self.node.now(),
+            ..Record::default()
+        }
+    }
+}
+
+/// Makes the staging folder; tells whether it was missing.
+fn make_folder(path: &Path) -> Result<bool, HostError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().mode(0o750).create(path);
+    match made {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => std::fs::DirBuilder::new()
+            .mode(0o750)
+            .recursive(true)
+            .create(path)
+            .map(|()| true)
+            .map_err(|source| HostError::io("make the folder", path, source)),
+        Err(source) => Err(HostError::io("make the folder", path, source)),
+    }
+}
