@@ -88,9 +88,10 @@ official_client() {
 }
 
 python_environment
-say "building the simulator"
-(cd "$root" && $cargo build --quiet --locked -p azcsi-sim)
-binary=${CARGO_TARGET_DIR:-$root/target}/debug/azcsi-sim
+say "building the simulator and the drivers' client"
+(cd "$root" && $cargo build --quiet --locked -p azcsi-sim -p azcsi-contract)
+built=${CARGO_TARGET_DIR:-$root/target}/debug
+binary=$built/azcsi-sim
 say "building the model check (crates of its own, pinned in models/Cargo.lock)"
 models_target=${CARGO_TARGET_DIR:-$root/target}/contract-models
 (cd "$here/models" && CARGO_TARGET_DIR=$models_target $cargo build --quiet --locked)
@@ -100,6 +101,9 @@ models_target=${CARGO_TARGET_DIR:-$root/target}/contract-models
 say "official Python client, operations end at once"
 start_simulator instant 1
 part instant official_client --profile instant --record "$work/exchanges.jsonl"
+
+say "the drivers' own client, recorded"
+part ours "$built/contract-ours" --endpoints "$work/endpoints.json" --record "$work/exchanges.jsonl"
 
 say "models of azure_mgmt_compute: what went over the wire, field for field, and its own GET and LIST calls"
 part models "$models_target/debug/contract-models" --exchanges "$work/exchanges.jsonl" --endpoints "$work/endpoints.json"

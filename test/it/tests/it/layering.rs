@@ -26,6 +26,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("azcsi-rig", &["azcsi-proto"]),
     ("azcsi-demo", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-bench", &["azcsi-proto", "azcsi-rig"]),
+    (
+        "azcsi-contract",
+        &["azcsi-cloud", "azcsi-rpc", "azcsi-types"],
+    ),
     ("azcsi-sanity", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-it", &["azcsi-types"]),
 ];
