@@ -39,6 +39,14 @@ impl Control {
         self.request("POST", path, Some(body)).await
     }
 
+    /// DELETE, answered with JSON or nothing.
+    ///
+    /// # Errors
+    /// If the simulator does not answer, or refuses.
+    pub async fn delete(&self, path: &str) -> Result<Value> {
+        self.request("DELETE", path, None).await
+    }
+
     async fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
         let stream = TcpStream::connect(&self.authority)
             .await

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`support`] | a world per test, and short forms of the calls |
 //! | [`capability`] | capabilities and RPCs agree |
+//! | [`codes`] | the code when Azure refuses |
 //! | [`create`] | names, sizes, conflicts |
 //! | [`list`] | pages, and what is listed |
 //! | [`pending`] | calls that meet while one of them is still running |
@@ -14,6 +15,8 @@
 
 #[cfg(test)]
 mod capability;
+#[cfg(test)]
+mod codes;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
