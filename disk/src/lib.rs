@@ -6,10 +6,18 @@
 //! | [`model`] | parameters, volume context and publish context: what controller and node share |
 //! | [`controller`] | the Controller service: Azure, no mounts |
 //! | [`node`] | the Node service: the kernel, no Azure credentials |
+//! | [`kubernetes`], [`machines`], [`metadata`] | their ports: the cluster, Azure's machines, the metadata service |
+//! | [`start`] | the composition root: builds everything and serves |
+//! | [`version`] | what `--version` prints |
 //!
 //! Must not know: the other driver, the simulator. `controller` and `node` never use each other.
 
 pub mod config;
 pub mod controller;
+pub mod kubernetes;
+pub mod machines;
+pub mod metadata;
 pub mod model;
 pub mod node;
+pub mod start;
+pub mod version;

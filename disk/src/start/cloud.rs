@@ -1,0 +1,166 @@
+//! From the cloud configuration to Azure.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use azcsi_cloud::{Azure, CloudConfig, Environment, HttpOptions, HttpTransport, Transport};
+use azcsi_kube::{Kube, KubeError};
+use azcsi_types::fault::report;
+
+use super::Base;
+use super::error::StartError;
+use crate::config::{Cloud, Config};
+use crate::version::VERSION;
+
+/// Key of the Secret.
+const KEY: &str = "cloud-config";
+
+/// The text of a configuration, and where it is from.
+struct Found {
+    text: azcsi_types::secret::Secret,
+    source_name: String,
+}
+
+/// Azure as the configuration describes it; `None` if there is no configuration.
+///
+/// # Errors
+/// If there is one that cannot be used.
+pub async fn build(config: &Config, base: &Base) -> Result<Option<Azure>, StartError> {
+    let settings = &config.cloud;
+    let Some(found) = find(settings, base.kube.as_ref()).await? else {
+        return Ok(None);
+    };
+    let name = &found.source_name;
+    let mut cloud = CloudConfig::parse(found.text.expose(), name, &settings.env)?;
+    // Says what is missing before anybody is contacted.
+    cloud.credential(name)?;
+    if let Some(vm_type) = &settings.vm_type {
+        cloud.vm_type.clone_from(vm_type);
+    }
+    cloud.user_agent = user_agent(config);
+    let transport: Arc<dyn Transport> = Arc::new(transport(settings.ca_bundle.as_deref())?);
+    let environment = environment(&cloud, settings, &*transport).await?;
+    tracing::info!(from = %name, cloud = %environment.name, arm = %environment.arm, "cloud configuration");
+    let clock = Arc::clone(&base.clock);
+    Ok(Some(Azure::new(cloud, environment, transport, clock)?))
+}
+
+/// Where a configuration may be, for the message that there is none.
+#[must_use]
+pub fn places(settings: &Cloud) -> String {
+    let file = settings.file.display();
+    match &settings.secret {
+        Some((namespace, name)) => {
+            format!("neither Secret {namespace}/{name} (key {KEY}) nor file {file} exists")
+        }
+        None => format!("the file {file} does not exist"),
+    }
+}
+
+async fn find(settings: &Cloud, kube: Option<&Kube>) -> Result<Option<Found>, StartError> {
+    if let (Some((namespace, name)), Some(kube)) = (&settings.secret, kube) {
+        match kube.secret(namespace, name, KEY).await {
+            Ok(Some(text)) if !text.expose().trim().is_empty() => {
+                let source_name = format!("Secret {namespace}/{name}");
+                return Ok(Some(Found { text, source_name }));
+            }
+            Ok(_) => {}
+            // Often the Secret is not used at all, and its reading not permitted.
+            Err(error @ (KubeError::Denied { .. } | KubeError::Unauthenticated { .. })) => {
+                tracing::warn!("{}; the file is read instead", report(&error));
+            }
+            Err(error) if settings.file.exists() => {
+                tracing::warn!("{}; the file is read instead", report(&error));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    from_file(settings)
+}
+
+fn from_file(settings: &Cloud) -> Result<Option<Found>, StartError> {
+    match std::fs::read_to_string(&settings.file) {
+        Ok(text) => Ok(Some(Found {
+            text: azcsi_types::secret::Secret::new(text),
+            source_name: settings.file.display().to_string(),
+        })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !settings.file_is_named => {
+            Ok(None)
+        }
+        Err(source) => Err(StartError::File {
+            what: "the cloud configuration",
+            path: settings.file.clone(),
+            source,
+        }),
+    }
+}
+
+/// `<driver>/<version>` or the user's own, then the user's addition.
+fn user_agent(config: &Config) -> String {
+    let own = || format!("{}/{VERSION}", config.driver);
+    let mut text = config.cloud.user_agent.clone().unwrap_or_else(own);
+    if let Some(suffix) = &config.cloud.user_agent_suffix {
+        text.push(' ');
+        text.push_str(suffix);
+    }
+    text
+}
+
+fn transport(bundle: Option<&Path>) -> Result<HttpTransport, StartError> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|source| StartError::File {
+            what: "--ca-bundle",
+            path: PathBuf::from(path),
+            source,
+        })
+    };
+    let options = HttpOptions {
+        ca_bundle: bundle.map(read).transpose()?,
+        ..HttpOptions::default()
+    };
+    let shown = || bundle.map_or_else(|| "(none)".to_owned(), |path| path.display().to_string());
+    HttpTransport::new(&options).map_err(|source| StartError::Transport {
+        bundle: shown(),
+        source,
+    })
+}
+
+/// Where the cloud is: a file, the endpoint's own word, or its well-known name.
+async fn environment(
+    cloud: &CloudConfig,
+    settings: &Cloud,
+    transport: &dyn Transport,
+) -> Result<Environment, StartError> {
+    let mut found = match from_environment_file(settings)? {
+        Some(environment) => environment,
+        None if cloud.resource_manager_endpoint.is_empty() => Environment::named(&cloud.cloud)?,
+        None => {
+            let base = Environment::named(&cloud.cloud).ok();
+            let endpoint = &cloud.resource_manager_endpoint;
+            Environment::discover(transport, endpoint, &cloud.cloud, base).await?
+        }
+    };
+    settings.metadata_endpoint.clone_into(&mut found.imds);
+    if let Some(authority) = &settings.env.authority_host {
+        authority
+            .trim_end_matches('/')
+            .clone_into(&mut found.authority);
+    }
+    if let Some(port) = settings.traffic_manager {
+        found.arm = format!("http://localhost:{port}");
+    }
+    Ok(found)
+}
+
+fn from_environment_file(settings: &Cloud) -> Result<Option<Environment>, StartError> {
+    let Some(path) = &settings.env.environment_file else {
+        return Ok(None);
+    };
+    let text = std::fs::read_to_string(path).map_err(|source| StartError::File {
+        what: "the file that AZURE_ENVIRONMENT_FILEPATH names,",
+        path: PathBuf::from(path),
+        source,
+    })?;
+    Ok(Environment::from_file(&text)?)
+}
