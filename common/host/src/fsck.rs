@@ -100,10 +100,24 @@ impl Fsck {
     ///
     /// # Errors
     /// When the filesystem must not be mounted.
-    pub async fn preen(&self, _op: &Op, device: &Path) -> Result<(), FsckError> {
+    pub async fn preen(&self, op: &Op, device: &Path) -> Result<(), FsckError> {
+        self.run(op, device, &["-p"]).await
+    }
+
+    /// The same, also when the filesystem says that it is clean: what `resize2fs` demands of a
+    /// filesystem that is not mounted.
+    ///
+    /// # Errors
+    /// When the filesystem must not be mounted.
+    pub async fn preen_fully(&self, op: &Op, device: &Path) -> Result<(), FsckError> {
+        self.run(op, device, &["-p", "-f"]).await
+    }
+
+    async fn run(&self, _op: &Op, device: &Path, options: &[&str]) -> Result<(), FsckError> {
         let tool = self.tools.path("e2fsck").ok_or(FsckError::Missing)?;
         let _slot = self.slots.acquire().await;
-        let args = [OsString::from("-p"), device.into()];
+        let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
+        args.push(device.into());
         let output = self
             .exec
             .run(tool, &args, Deadline::NEVER)

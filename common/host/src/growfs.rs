@@ -16,6 +16,7 @@ use azcsi_types::op::Op;
 use crate::error::HostError;
 use crate::exec::{Exec, ExecError, Exit};
 use crate::probe::{self, FsKind};
+use crate::roots::Roots;
 use crate::tools::Tools;
 use crate::worker::Workers;
 
@@ -105,6 +106,19 @@ const fn is_enough(filesystem: u64, device: u64) -> bool {
     filesystem.saturating_add(overhead) >= device
 }
 
+/// Whether the kernel lets this process grow a mounted ext filesystem. It asks for the capability
+/// `CAP_SYS_RESOURCE`, which a privileged container has, but a restricted one may lack.
+#[must_use]
+pub fn may_grow_mounted_ext(roots: &Roots) -> bool {
+    const SYS_RESOURCE: u32 = 24;
+    let Ok(status) = std::fs::read_to_string(roots.proc.join("self/status")) else {
+        return true;
+    };
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & (1 << SYS_RESOURCE) != 0)
+}
+
 /// A mounted filesystem and its device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mounted {
@@ -158,6 +172,24 @@ impl Grow {
                 kind: mounted.kind,
                 bytes,
                 device: mounted.device,
+                exit,
+                said,
+            }),
+        }
+    }
+
+    /// Grows an ext filesystem that is not mounted to the end of its device. It has to be checked
+    /// fully before.
+    ///
+    /// # Errors
+    /// When the tool fails.
+    pub async fn unmounted_ext(&self, op: &Op, unmounted: &Mounted) -> Result<(), GrowError> {
+        match self.tool(unmounted, op.deadline()).await? {
+            (Exit::Code(0), _) => Ok(()),
+            (exit, said) => Err(GrowError::Failed {
+                kind: unmounted.kind,
+                bytes: 0,
+                device: unmounted.device,
                 exit,
                 said,
             }),

@@ -13,8 +13,10 @@ use std::sync::Arc;
 
 use azcsi_types::clock::Clock;
 use azcsi_types::op::Op;
+use nix::errno::Errno;
 use nix::libc;
-use sys_mount::{MountFlags, UnmountFlags};
+use nix::mount::{MntFlags, umount2};
+use sys_mount::MountFlags;
 
 pub use options::{BadOption, MountOptions};
 
@@ -124,8 +126,8 @@ impl Mounter {
         let target = path.to_owned();
         let table = self.table.clone();
         let flags = match how {
-            Unmount::Plain => UnmountFlags::NOFOLLOW,
-            Unmount::DeviceGone => UnmountFlags::NOFOLLOW | UnmountFlags::DETACH,
+            Unmount::Plain => MntFlags::UMOUNT_NOFOLLOW,
+            Unmount::DeviceGone => MntFlags::UMOUNT_NOFOLLOW | MntFlags::MNT_DETACH,
         };
         self.workers
             .run("unmount", path, wait, move || {
@@ -133,11 +135,12 @@ impl Mounter {
                     if table.read()?.top(&target).is_none() {
                         return Ok(());
                     }
-                    match sys_mount::unmount(&target, flags) {
+                    // Not by sys-mount: its NOFOLLOW is a flag of open(2), which the kernel refuses.
+                    match umount2(&target, flags) {
                         // Somebody else removed it between the look and the call.
-                        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
-                        other => {
-                            other.map_err(|error| HostError::io("unmount", &target, error))?;
+                        Ok(()) | Err(Errno::EINVAL) => {}
+                        Err(errno) => {
+                            return Err(HostError::io("unmount", &target, errno.into()));
                         }
                     }
                 }
@@ -186,7 +189,7 @@ fn bind_then_remount(source: &Path, target: &Path) -> io::Result<()> {
         .flags(flags)
         .mount(source, target);
     if let Err(error) = remounted {
-        sys_mount::unmount(target, UnmountFlags::NOFOLLOW)?;
+        umount2(target, MntFlags::UMOUNT_NOFOLLOW)?;
         return Err(error);
     }
     Ok(())

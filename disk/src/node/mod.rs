@@ -127,6 +127,8 @@ pub struct Powers {
     pub tune: Tune,
     /// Which programs there are.
     pub tools: Tools,
+    /// Whether a mounted ext filesystem can grow.
+    pub grows_mounted_ext: bool,
     /// Which boot this is.
     pub boot_id: String,
 }
@@ -150,6 +152,7 @@ impl Powers {
             usage: UsageProbe::default(),
             tune: Tune::new(roots.clone()),
             tools,
+            grows_mounted_ext: azcsi_host::growfs::may_grow_mounted_ext(roots),
             boot_id: boot.unwrap_or_default().trim().to_owned(),
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use azcsi_host::HostError;
 use azcsi_host::devices::{Disk, Guard};
-use azcsi_host::growfs::Mounted as GrowMounted;
+use azcsi_host::growfs::{self, Mounted as GrowMounted};
 use azcsi_host::mkfs::Overwrite;
 use azcsi_host::mount::{Unmount, Wanted};
 use azcsi_host::probe::{self, Content};
@@ -68,7 +68,11 @@ pub(super) async fn filesystem(
     {
         return Err(job.take_back(error).await);
     }
-    remember(node, request, job.record(Intent::None));
+    remember(
+        node,
+        request,
+        job.record(Intent::None, &request.staging.to_string()),
+    );
     Ok(())
 }
 
@@ -182,18 +186,55 @@ impl Job<'_> {
                 volume: self.volume().to_owned(),
                 why,
             }),
-            OnDevice::Mount { check: false } => Ok(()),
-            OnDevice::Mount { check: true } => {
-                self.verify()?;
-                let checked = self
-                    .node
-                    .powers
-                    .fsck
-                    .preen(self.op, &self.target.node)
-                    .await;
-                checked.map_err(|error| NodeError::step("checking", self.volume(), error))
+            OnDevice::Mount { check } => {
+                if check {
+                    self.verify()?;
+                    let fsck = &self.node.powers.fsck;
+                    let checked = fsck.preen(self.op, &self.target.node).await;
+                    checked.map_err(|error| NodeError::step("checking", self.volume(), error))?;
+                }
+                self.grow_before_mount(&content).await
             }
             OnDevice::Format(overwrite) => self.format(overwrite).await,
+        }
+    }
+
+    /// Grows an ext filesystem while it is not mounted, if this process could not do it later. It
+    /// costs a full check, so it is only the second choice.
+    async fn grow_before_mount(&self, content: &Content) -> Result<(), NodeError> {
+        let powers = &self.node.powers;
+        let Content::Filesystem(found) = content else {
+            return Ok(());
+        };
+        let size = self.size()?;
+        let is_wanted = found.kind.is_ext() && !self.wish.read_only;
+        if powers.grows_mounted_ext || !is_wanted || !growfs::is_needed(found.bytes, size) {
+            return Ok(());
+        }
+        self.verify()?;
+        let node = &self.target.node;
+        let checked = powers.fsck.preen_fully(self.op, node).await;
+        checked.map_err(|error| NodeError::step("checking", self.volume(), error))?;
+        self.verify()?;
+        let grown = powers
+            .grow
+            .unmounted_ext(self.op, &self.to_grow(size))
+            .await;
+        grown.map_err(|error| NodeError::step("growing the filesystem", self.volume(), error))
+    }
+
+    fn size(&self) -> Result<u64, NodeError> {
+        self.guard()
+            .size()
+            .map_err(|error| device::changed(&self.request.volume, error))
+    }
+
+    fn to_grow(&self, device: u64) -> GrowMounted {
+        GrowMounted {
+            kind: self.wish.kind,
+            node: self.target.node.clone(),
+            point: self.staging().to_owned(),
+            device,
         }
     }
 
@@ -235,7 +276,7 @@ impl Job<'_> {
         let put = |intent| {
             self.node
                 .records
-                .put(&key, self.record(intent))
+                .put(&key, self.record(intent, ""))
                 .map_err(|error| NodeError::io("writing the record", self.volume(), error))
         };
         put(Intent::Formatting)?;
@@ -268,16 +309,7 @@ impl Job<'_> {
     }
 
     async fn grow(&self) -> Result<(), NodeError> {
-        let size = self
-            .guard()
-            .size()
-            .map_err(|error| device::changed(&self.request.volume, error))?;
-        let wanted = GrowMounted {
-            kind: self.wish.kind,
-            node: self.target.node.clone(),
-            point: self.staging().to_owned(),
-            device: size,
-        };
+        let wanted = self.to_grow(self.size()?);
         self.node
             .powers
             .grow
@@ -299,7 +331,10 @@ impl Job<'_> {
     /// Unmounts after a failure, so that the failure may be final.
     async fn take_back(&self, error: NodeError) -> NodeError {
         match self.unmount(Unmount::Plain).await {
-            Ok(()) => error,
+            Ok(()) => {
+                remember(self.node, self.request, self.record(Intent::None, ""));
+                error
+            }
             Err(stuck) => {
                 tracing::warn!(
                     error = azcsi_types::fault::report(&stuck),
@@ -314,15 +349,12 @@ impl Job<'_> {
         }
     }
 
-    fn record(&self, intent: Intent) -> Record {
-        let staging_path = match intent {
-            Intent::None => self.request.staging.to_string(),
-            Intent::Formatting => String::new(),
-        };
+    /// The path is empty until something is mounted there.
+    fn record(&self, intent: Intent, staging_path: &str) -> Record {
         Record {
             mark: self.proven.mark.clone(),
             fs_type: Some(self.wish.kind.name().to_owned()),
-            staging_path,
+            staging_path: staging_path.to_owned(),
             read_only: self.wish.read_only,
             intent,
             time: self.node.now(),

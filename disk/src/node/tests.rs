@@ -1,1 +1,11 @@
-//! Tests on real devices.
+//! The whole service on real loop devices, with the real tools.
+
+#[path = "../../../common/host/tests/support/mod.rs"]
+mod support;
+
+mod block;
+mod content;
+mod filesystems;
+mod identity;
+mod rig;
+mod trouble;
