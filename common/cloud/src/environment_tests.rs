@@ -1,1 +1,138 @@
+use super::{ApiFamily, Environment, EnvironmentError, is_loopback};
+use crate::ServiceTransport;
+use crate::testing::{Script, answer};
 
+#[test]
+fn every_cloud_has_its_endpoints() {
+    for (name, arm, scope) in [
+        (
+            "",
+            "https://management.azure.com",
+            "https://management.core.windows.net/.default",
+        ),
+        (
+            "AZURECLOUD",
+            "https://management.azure.com",
+            "https://management.core.windows.net/.default",
+        ),
+        (
+            "AzureUSGovernment",
+            "https://management.usgovcloudapi.net",
+            "https://management.core.usgovcloudapi.net/.default",
+        ),
+        (
+            "AzureChinaCloud",
+            "https://management.chinacloudapi.cn",
+            "https://management.core.chinacloudapi.cn/.default",
+        ),
+    ] {
+        let environment = Environment::named(name).unwrap();
+        assert_eq!(
+            (environment.arm.as_str(), environment.scope().as_str()),
+            (arm, scope)
+        );
+    }
+    let error = Environment::named("AzureGermanCloud").unwrap_err();
+    assert!(matches!(error, EnvironmentError::UnknownCloud(_)));
+    assert!(matches!(
+        Environment::named("AzureStackCloud"),
+        Err(EnvironmentError::StackWithoutEndpoint)
+    ));
+}
+
+async fn discover(body: &str, cloud: &str) -> Result<Environment, String> {
+    let script = Script::new([(
+        "GET http://127.0.0.1:7/metadata/endpoints?api-version=2019-05-01",
+        answer(200, body),
+    )]);
+    let base = Environment::named("").ok();
+    Environment::discover(
+        &ServiceTransport::new(script),
+        "http://127.0.0.1:7/",
+        cloud,
+        base,
+    )
+    .await
+    .map_err(|error| error.to_string())
+}
+
+const ENTRY: &str = r#"{"name":"AzureCloud","authentication":{"loginEndpoint":"https://login.example/","audiences":["https://aud.example/"]},"suffixes":{"storage":"x.example"}}"#;
+
+#[tokio::test]
+async fn a_custom_cloud_describes_itself_as_list_or_object() {
+    for body in [format!("[{ENTRY}]"), ENTRY.to_owned()] {
+        let found = discover(&body, "AzureCloud").await.unwrap();
+        assert_eq!(found.arm, "http://127.0.0.1:7");
+        assert_eq!(found.authority, "https://login.example");
+        assert_eq!(found.scope(), "https://aud.example/.default");
+        assert_eq!(found.storage_suffix, "x.example");
+    }
+    assert_eq!(
+        discover(&format!("[{ENTRY}]"), "").await.unwrap().name,
+        "AzureCloud"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_description_is_refused_with_its_reason() {
+    for (body, cloud, reason) in [
+        (
+            format!("[{ENTRY}]"),
+            "Other",
+            "knows no cloud 'Other', only AzureCloud",
+        ),
+        ("[]".to_owned(), "", "knows no cloud"),
+        (
+            ENTRY.replace("https://aud.example/", ""),
+            "",
+            "no token audience",
+        ),
+        (
+            ENTRY.replace("https://login", "http://login"),
+            "",
+            "must be an https:// URL",
+        ),
+        ("<html>".to_owned(), "", "is no endpoint list"),
+    ] {
+        let error = discover(&body, cloud).await.unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn an_environment_file_counts_only_when_complete() {
+    assert_eq!(Environment::from_file(r#"{"name":"x"}"#).unwrap(), None);
+    let text = r#"{"resourceManagerEndpoint":"https://management.r.example/","tokenAudience":"https://a/","activeDirectoryEndpoint":"https://l/"}"#;
+    let stack = Environment::from_file(text).unwrap().unwrap();
+    assert_eq!(stack.arm, "https://management.r.example");
+    assert_eq!(
+        stack.api_versions.of(ApiFamily::VirtualMachines),
+        "2017-12-01"
+    );
+    let error = Environment::from_file("{\n,").unwrap_err();
+    assert!(error.to_string().contains("line 2"), "{error}");
+}
+
+#[test]
+fn versions_can_be_replaced_one_by_one() {
+    let mut environment = Environment::named("").unwrap();
+    environment.api_versions.set(ApiFamily::Disks, "2024-03-02");
+    assert_eq!(environment.api_versions.of(ApiFamily::Disks), "2024-03-02");
+    assert_eq!(
+        environment.api_versions.of(ApiFamily::Snapshots),
+        "2025-01-02"
+    );
+}
+
+#[test]
+fn plain_http_is_for_this_host_only() {
+    for (host, local) in [
+        ("127.0.0.1", true),
+        ("[::1]", true),
+        ("localhost", true),
+        ("10.0.0.1", false),
+        ("127.0.0.1.evil", false),
+    ] {
+        assert_eq!(is_loopback(host), local, "{host}");
+    }
+}

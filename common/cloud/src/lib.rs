@@ -16,6 +16,8 @@ pub mod config;
 pub mod environment;
 pub mod metadata;
 pub mod pipeline;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub use arm::error::{Absence, ArmError, ErrorDetail, ErrorKind};

@@ -18,7 +18,7 @@ use super::lro::{self, Start, Step, Watch};
 use super::request::ArmRequest;
 use crate::auth::Tokens;
 use crate::environment::{ApiFamily, Environment};
-use crate::pipeline::retry::{Outcome, RetryPolicy, Verdict, retry_after, spread};
+use crate::pipeline::retry::{Attempt, Outcome, RetryPolicy, Verdict, retry_after, spread};
 use crate::pipeline::throttle::{Governor, remaining};
 use crate::pipeline::transport::Transport;
 
@@ -56,7 +56,7 @@ pub(crate) fn decode<T: DeserializeOwned>(response: &Response<Bytes>) -> Result<
     })
 }
 
-fn decode_value<T: DeserializeOwned>(value: Value) -> Result<T, ArmError> {
+pub(crate) fn decode_value<T: DeserializeOwned>(value: Value) -> Result<T, ArmError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
         ArmError::protocol(format!("Azure's answer is not understood at '{place}'"))
@@ -137,6 +137,7 @@ impl ArmClient {
         let named = |error: ArmError| error.during(|| request.name());
         let first = self.send(op, &request).await?;
         let output = match lro::begin(&request.method, &first).map_err(named)? {
+            Start::Done if first.body().is_empty() => None,
             Start::Done => return decode(&first).map_err(named),
             Start::Running(watch) => self.follow(op, &request, watch, &first).await?,
         };
@@ -171,33 +172,33 @@ impl ArmClient {
     }
 
     /// Runs an action of a resource. `None` if Azure gave no result with it.
-    pub(crate) async fn action<T: DeserializeOwned>(
+    pub(crate) async fn action(
         &self,
         op: &Op,
         family: ApiFamily,
         (id, action): (&ResourceId, &str),
         body: &impl Serialize,
-    ) -> Result<Option<T>, ArmError> {
+    ) -> Result<Option<Value>, ArmError> {
         let path = format!("{id}/{action}");
         let request = self.request(Method::POST, family, &path).with_body(body)?;
-        let named = |error: ArmError| error.during(|| request.name());
         let first = self.send(op, &request).await?;
-        let value = match lro::begin(&request.method, &first).map_err(named)? {
-            Start::Done => lro::json(&first),
+        let start = lro::begin(&request.method, &first);
+        match start.map_err(|error| error.during(|| request.name()))? {
+            Start::Done => Ok(lro::json(&first)),
             Start::Running(watch) => {
                 let result = match &watch {
                     Watch::Status { result, .. } => result.clone(),
                     _ => None,
                 };
                 match (self.follow(op, &request, watch, &first).await?, result) {
-                    (None, Some(url)) => self.result_at(op, &request, &url).await?,
-                    (output, _) => output,
+                    (None, Some(url)) => self.result_at(op, &request, &url).await,
+                    (output, _) => Ok(output),
                 }
             }
-        };
-        value.map(decode_value).transpose().map_err(named)
+        }
     }
 
+    /// The result of an operation that has succeeded; `None` if Azure does not keep it any more.
     async fn result_at(
         &self,
         op: &Op,
@@ -205,7 +206,9 @@ impl ArmClient {
         url: &str,
     ) -> Result<Option<Value>, ArmError> {
         let poll = ArmRequest::verbatim(self.environment(), url, request)?;
-        Ok(lro::json(&self.send(op, &poll).await?))
+        let response = self.exchange(op, &poll).await?;
+        let here = response.status().is_success();
+        Ok(lro::json(&response).filter(|_| here))
     }
 
     /// Waits for the end of an operation.
@@ -238,9 +241,11 @@ impl ArmClient {
             match lro::judge(&watch, &response) {
                 Step::Running => {}
                 Step::Moved(url) => moved(&mut watch, url),
-                Step::Succeeded(output) => return Ok(output),
+                Step::Succeeded(output) => {
+                    return result_of(&request.method, &watch, output).map_err(named);
+                }
                 Step::Forgotten => watch = Watch::Resource,
-                Step::Failed(error) => match self.absence(request, &watch, &error, absent) {
+                Step::Failed(error) => match absence(&request.method, &watch, &error, absent) {
                     Absent::Gone => return Ok(None),
                     Absent::NotYet => absent += 1,
                     Absent::Error => return Err(named(error)),
@@ -248,21 +253,6 @@ impl ArmClient {
             }
         }
         Err(named(ArmError::deadline("waiting for Azure")))
-    }
-
-    #[expect(
-        clippy::unused_self,
-        reason = "reads as a question to the client beside the other steps"
-    )]
-    fn absence(&self, request: &ArmRequest, watch: &Watch, error: &ArmError, seen: u32) -> Absent {
-        if *watch != Watch::Resource || !error.is_not_found() {
-            return Absent::Error;
-        }
-        match request.method {
-            Method::DELETE => Absent::Gone,
-            Method::PUT if seen < INDEX_LAG_POLLS => Absent::NotYet,
-            _ => Absent::Error,
-        }
     }
 
     fn poll_request(&self, request: &ArmRequest, watch: &Watch) -> Result<ArmRequest, ArmError> {
@@ -315,12 +305,13 @@ impl ArmClient {
                 self.0.tokens.refuse(&token);
                 continue;
             }
-            let outcome = outcome(&sent);
-            let left = op.deadline().remaining(&*self.0.clock);
-            let verdict = self
-                .0
-                .retry
-                .decide(tried, request.repeatable, outcome, left, spread());
+            let attempt = Attempt {
+                tried,
+                repeatable: request.repeatable,
+                left: op.deadline().remaining(&*self.0.clock),
+                jitter: spread(),
+            };
+            let verdict = self.0.retry.decide(attempt, outcome(&sent));
             match (verdict, sent) {
                 (Verdict::Again(pause), _) => self.pause(op, pause).await.map_err(named)?,
                 (Verdict::Done, Ok(response)) => return Ok(response),
@@ -424,6 +415,35 @@ enum Absent {
     Gone,
     NotYet,
     Error,
+}
+
+/// The result, when the end was seen at `watch`.
+fn result_of(
+    method: &Method,
+    watch: &Watch,
+    output: Option<Value>,
+) -> Result<Option<Value>, ArmError> {
+    match (watch, method) {
+        // Azure forgot the operation and the resource is at rest, but it is there.
+        (Watch::Resource, &Method::DELETE) => Err(ArmError::protocol(
+            "the delete was accepted, but the resource still exists",
+        )),
+        // The resource is not the result of its action.
+        (Watch::Resource, &Method::POST) => Ok(None),
+        _ => Ok(output),
+    }
+}
+
+/// What it means that the resource is absent while its operation runs.
+fn absence(method: &Method, watch: &Watch, error: &ArmError, seen: u32) -> Absent {
+    if *watch != Watch::Resource || !error.is_not_found() {
+        return Absent::Error;
+    }
+    match *method {
+        Method::DELETE => Absent::Gone,
+        Method::PUT if seen < INDEX_LAG_POLLS => Absent::NotYet,
+        _ => Absent::Error,
+    }
 }
 
 fn moved(watch: &mut Watch, to: String) {

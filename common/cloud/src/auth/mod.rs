@@ -151,7 +151,8 @@ impl Tokens {
                 Err(error) => error,
             };
             // A token that is still good is worth more than a second attempt.
-            let held = self.state().held.is_some();
+            let now = self.0.clock.now();
+            let held = self.state().held.as_ref().is_some_and(|h| now < h.expires);
             if !error.is_passing() || tried >= TRIES || held {
                 return Err(error);
             }

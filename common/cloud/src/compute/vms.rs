@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::data_disks::{DataDisk, DataDiskChanges, DataDiskList};
 use super::types::{Extra, GroupScope, ProvisioningState, SubResource, Tags};
-use crate::arm::client::ArmClient;
+use crate::arm::client::{ArmClient, decode_value};
 use crate::arm::error::ArmError;
 use crate::environment::ApiFamily;
 use crate::wire;
@@ -271,8 +271,9 @@ impl Vms {
         changes: &DataDiskChanges,
     ) -> Result<StorageProfile, ArmError> {
         let action = (vm.id(), "attachDetachDataDisks");
-        match self.arm.action(op, family(vm), action, changes).await? {
-            Some(profile) => Ok(profile),
+        let answer = self.arm.action(op, family(vm), action, changes).await?;
+        match answer.filter(|profile| profile.get("dataDisks").is_some()) {
+            Some(profile) => decode_value(profile).map_err(|error| error.on(vm.id())),
             // Azure finished without saying where the disks are.
             None => Ok(self.get(op, vm).await?.properties.storage_profile),
         }

@@ -64,6 +64,19 @@ pub enum Repeatable {
     OnlyIfUnseen,
 }
 
+/// One sending of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub tried: u32,
+    /// Whether another one is harmless.
+    pub repeatable: Repeatable,
+    /// Time until the deadline.
+    pub left: Duration,
+    /// Between 0 and 1; spreads the pauses of many clients.
+    pub jitter: f64,
+}
+
 impl Repeatable {
     /// By method: a POST is not, unless its action is known to be.
     #[must_use]
@@ -77,17 +90,15 @@ impl Repeatable {
 }
 
 impl RetryPolicy {
-    /// Decides about the sending number `tried` (from 1), with `left` until the deadline and
-    /// `jitter` between 0 and 1.
+    /// Decides what follows the sending that ended with `outcome`.
     #[must_use]
-    pub fn decide(
-        &self,
-        tried: u32,
-        repeatable: Repeatable,
-        outcome: Outcome,
-        left: Duration,
-        jitter: f64,
-    ) -> Verdict {
+    pub fn decide(&self, attempt: Attempt, outcome: Outcome) -> Verdict {
+        let Attempt {
+            tried,
+            repeatable,
+            left,
+            jitter,
+        } = attempt;
         if tried >= self.tries {
             return Verdict::Done;
         }
