@@ -2,6 +2,8 @@
 //! devices, the Kubernetes stub and the running binary.
 
 #[cfg(test)]
+mod binary;
+#[cfg(test)]
 mod entra;
 #[cfg(test)]
 mod imds;
@@ -11,6 +13,8 @@ mod kubeapi;
 mod kubeclient;
 #[cfg(test)]
 mod link;
+#[cfg(test)]
+mod rest;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
