@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::Deserialize;
 
+use crate::config::{CloudConfig, Env};
 use crate::pipeline::transport::{Transport, TransportError};
 
 /// The endpoints of one cloud and how to speak to them.
@@ -215,6 +216,40 @@ impl Environment {
         format!("{}/.default", self.audience.trim_end_matches('/'))
     }
 
+    /// The cloud that a configuration means. `file` is the text of the file that
+    /// `AZURE_ENVIRONMENT_FILEPATH` names.
+    ///
+    /// # Errors
+    /// If the cloud is not known or its endpoint does not describe it.
+    pub async fn of(
+        config: &CloudConfig,
+        env: &Env,
+        file: Option<&str>,
+        transport: &dyn Transport,
+    ) -> Result<Self, EnvironmentError> {
+        let stack = config.cloud.trim().eq_ignore_ascii_case("AzureStackCloud");
+        let endpoint = &config.resource_manager_endpoint;
+        let mut found = if endpoint.is_empty() {
+            match file.filter(|_| stack).map(Self::from_file).transpose()? {
+                Some(Some(found)) => found,
+                _ => Self::named(&config.cloud)?,
+            }
+        } else {
+            // A custom cloud may have a name of its own.
+            let base = Self::named(&config.cloud).ok();
+            Self::discover(transport, endpoint, config.cloud.trim(), base).await?
+        };
+        found.api_versions = if stack && !config.disable_azure_stack_cloud {
+            ApiVersions::stack()
+        } else {
+            ApiVersions::default()
+        };
+        if let Some(host) = &env.authority_host {
+            found.authority = secure("AZURE_AUTHORITY_HOST", host)?;
+        }
+        Ok(found)
+    }
+
     /// Asks a Resource Manager endpoint for the cloud around it. `base` holds the defaults of the
     /// cloud's name; `cloud` is that name, empty if it is not set.
     ///
@@ -340,6 +375,12 @@ pub fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether two names mean the same cloud: some have several.
+fn is_same_cloud(one: &str, other: &str) -> bool {
+    let known = |name: &str| Environment::named(name).ok().map(|found| found.name);
+    one.eq_ignore_ascii_case(other) || known(one).is_some_and(|name| known(other) == Some(name))
+}
+
 /// Both forms of the endpoint list.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -410,7 +451,7 @@ impl Discovery {
                     || entry
                         .name
                         .as_deref()
-                        .is_some_and(|name| name.eq_ignore_ascii_case(cloud))
+                        .is_some_and(|name| is_same_cloud(name, cloud))
             })
             .ok_or_else(|| {
                 format!(

@@ -136,3 +136,39 @@ fn plain_http_is_for_this_host_only() {
         assert_eq!(is_loopback(host), local, "{host}");
     }
 }
+
+#[tokio::test]
+async fn the_configuration_and_the_environment_choose_the_cloud() {
+    let list = format!("[{ENTRY}]");
+    let script = Script::new([("GET /metadata/endpoints", answer(200, &list))]);
+    let transport = ServiceTransport::new(script);
+    let mut config = crate::CloudConfig {
+        cloud: "AzurePublicCloud".to_owned(),
+        resource_manager_endpoint: "http://127.0.0.1:7".to_owned(),
+        ..crate::CloudConfig::default()
+    };
+    let env = crate::config::Env {
+        authority_host: Some("https://other.example/".to_owned()),
+        ..crate::config::Env::default()
+    };
+    let found = Environment::of(&config, &env, None, &transport)
+        .await
+        .unwrap();
+    assert_eq!(found.authority, "https://other.example");
+    assert_eq!(found.arm, "http://127.0.0.1:7");
+
+    config.cloud = "AzureStackCloud".to_owned();
+    config.resource_manager_endpoint = String::new();
+    let none = Environment::of(&config, &env, None, &transport).await;
+    assert!(matches!(none, Err(EnvironmentError::StackWithoutEndpoint)));
+    let file = r#"{"resourceManagerEndpoint":"https://m/","tokenAudience":"https://a/"}"#;
+    let stack = Environment::of(&config, &env, Some(file), &transport)
+        .await
+        .unwrap();
+    assert!(stack.api_versions.is_stack());
+    config.disable_azure_stack_cloud = true;
+    let modern = Environment::of(&config, &env, Some(file), &transport)
+        .await
+        .unwrap();
+    assert!(!modern.api_versions.is_stack());
+}

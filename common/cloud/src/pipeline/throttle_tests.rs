@@ -62,6 +62,20 @@ async fn a_pause_stops_exactly_what_azure_counts_together() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_count_of_one_disk_does_not_stop_the_others() {
+    let disk = |name| Buckets {
+        family: ApiFamily::Disks,
+        ..write(name)
+    };
+    for (target, other_waits) in [("UpdateDiskResource", false), ("", true)] {
+        let gate = Gate::new(TestClock::start());
+        gate.refused(&disk("a"), &throttled("TooManyRequests", target));
+        assert!(!gate.admit(&disk("a")).is_zero());
+        assert_eq!(!gate.admit(&disk("b")).is_zero(), other_waits, "{target}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_without_a_pause_still_closes_the_gate() {
     let gate = Gate::new(TestClock::start());
     let error = ArmError::from_response(&answer_with(429, &[], ""));

@@ -114,6 +114,9 @@ pub enum TransportStartError {
     /// The CA bundle is not a list of PEM certificates.
     #[error("the CA bundle is not a list of PEM certificates")]
     CaBundle(#[source] reqwest::Error),
+    /// The CA bundle holds nothing.
+    #[error("the CA bundle holds no PEM certificate")]
+    EmptyCaBundle,
     /// The TLS set-up failed.
     #[error("cannot set up the HTTP client")]
     Client(#[source] reqwest::Error),
@@ -147,6 +150,9 @@ impl HttpTransport {
         if let Some(pem) = &options.ca_bundle {
             let certificates = reqwest::Certificate::from_pem_bundle(pem)
                 .map_err(TransportStartError::CaBundle)?;
+            if certificates.is_empty() {
+                return Err(TransportStartError::EmptyCaBundle);
+            }
             builder = builder.tls_certs_merge(certificates);
         }
         if options.proxy == Proxy::Never {
@@ -243,3 +249,7 @@ where
         })
     }
 }
+
+#[cfg(test)]
+#[path = "transport_tests.rs"]
+mod tests;
