@@ -58,12 +58,29 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         metrics: Metrics::new(METRICS),
         clock,
     };
+    let readiness = Readiness::default();
+    let (routes, dispatcher) = services(&config, &base, readiness.clone()).await?;
+    serve_pages(&config, &base, &listener).await?;
+    readiness.set(Health::Ready);
+    tracing::info!(version = VERSION, mode = ?config.mode, endpoint = %config.endpoint, "serving");
+    let serving = Serving::new(base.clock, base.metrics);
+    azcsi_rpc::server::serve(listener, routes, &dispatcher, serving, stop).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Builds the services of the mode, and the dispatcher that they share.
+async fn services(
+    config: &Config,
+    base: &Base,
+    readiness: Readiness,
+) -> Result<(Routes, Dispatcher), StartError> {
     let node = match config.mode.has_node() {
-        true => Some(node::build(&config, &base)?),
+        true => Some(node::build(config, base)?),
         false => None,
     };
     let controller = match config.mode.has_controller() {
-        true => controller::build(&config, &base).await?,
+        true => controller::build(config, base).await?,
         false => None,
     };
     let gate = Gate::new(
@@ -73,28 +90,16 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     let dispatcher = Dispatcher::new(Arc::clone(&base.clock), Limits::default())
         .with_gate(gate)
         .with_metrics(Arc::clone(&base.metrics));
-    let readiness = Readiness::default();
-    let plugin = Plugin::new(
-        &config.driver,
-        VERSION,
-        capabilities(&config),
-        readiness.clone(),
-    );
+    let plugin = Plugin::new(&config.driver, VERSION, capabilities(config), readiness);
     let mut routes = Routes::new(IdentityServer::new(plugin));
     if let Some(node) = node {
         routes = routes.add_service(node::service(&node, &dispatcher));
-        node::start_taint_removal(&config, &base);
+        node::start_taint_removal(config, base);
     }
     if let Some(controller) = controller {
         routes = routes.add_service(controller.service(&dispatcher));
     }
-    serve_pages(&config, &base, &listener).await?;
-    readiness.set(Health::Ready);
-    tracing::info!(version = VERSION, mode = ?config.mode, endpoint = %config.endpoint, "serving");
-    let serving = Serving::new(base.clock, base.metrics);
-    azcsi_rpc::server::serve(listener, routes, &dispatcher, serving, stop).await?;
-    tracing::info!("stopped");
-    Ok(())
+    Ok((routes, dispatcher))
 }
 
 /// The cluster, if there is one.
