@@ -1,0 +1,94 @@
+//! What several RPCs share: ids, guards, and reads that know what absence means.
+
+use std::sync::Arc;
+
+use azcsi_cloud::Disk;
+use azcsi_rpc::{GuardKey, validate};
+use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
+use azcsi_types::op::Op;
+
+use super::Controller;
+use super::error::ControllerError;
+use super::facts::DiskFacts;
+
+/// Reads a volume id: empty is invalid, one that is no disk's is not found.
+pub(super) fn disk_uri(id: String) -> Result<DiskUri, ControllerError> {
+    let id = validate::required("volume_id", id)?;
+    id.parse()
+        .map_err(|source| ControllerError::NoSuchId { id, source })
+}
+
+/// Reads a snapshot id in the same way.
+pub(super) fn snapshot_uri(id: String) -> Result<SnapshotUri, ControllerError> {
+    let id = validate::required("snapshot_id", id)?;
+    id.parse()
+        .map_err(|source| ControllerError::NoSuchId { id, source })
+}
+
+/// What creates, changes and deletes a disk.
+pub(super) fn disk_guard(disk: &DiskUri) -> GuardKey {
+    GuardKey::new("disk", &disk.folded())
+}
+
+/// What creates and deletes a snapshot.
+pub(super) fn snapshot_guard(snapshot: &SnapshotUri) -> GuardKey {
+    GuardKey::new("snapshot", &snapshot.folded())
+}
+
+/// What attaches a disk to a node and detaches it there. Other nodes are not in its way.
+pub(super) fn attachment_guard(disk: &DiskUri, node: &str) -> GuardKey {
+    let node = node.to_ascii_lowercase();
+    GuardKey::new("attachment", &format!("{} {node}", disk.folded()))
+}
+
+impl Controller {
+    /// Reads a disk; `None` if it is proven absent.
+    pub(super) async fn find_disk(
+        &self,
+        op: &Op,
+        uri: &DiskUri,
+    ) -> Result<Option<Disk>, ControllerError> {
+        match self.azure.disks().get(op, uri).await {
+            Ok(disk) => {
+                self.facts.put(uri, &disk);
+                Ok(Some(disk))
+            }
+            Err(error) if error.is_not_found() => {
+                self.facts.forget(uri);
+                Ok(None)
+            }
+            Err(error) => Err(ControllerError::azure(
+                format!("reading volume {uri}"),
+                error,
+            )),
+        }
+    }
+
+    /// Reads a disk that has to exist.
+    pub(super) async fn need_disk(&self, op: &Op, uri: &DiskUri) -> Result<Disk, ControllerError> {
+        let disk = self.find_disk(op, uri).await?;
+        disk.ok_or_else(|| absent_volume(uri))
+    }
+
+    /// What is known about a disk, read only if nothing is remembered.
+    pub(super) async fn disk_facts(
+        &self,
+        op: &Op,
+        uri: &DiskUri,
+    ) -> Result<(Arc<DiskFacts>, Option<Disk>), ControllerError> {
+        if let Some(facts) = self.facts.get(uri) {
+            return Ok((facts, None));
+        }
+        let disk = self.need_disk(op, uri).await?;
+        let facts = self.facts.put(uri, &disk);
+        let incomplete = || ControllerError::Going(format!("volume {uri} is still being created"));
+        Ok((facts.ok_or_else(incomplete)?, Some(disk)))
+    }
+}
+
+/// Azure says that a volume does not exist.
+pub(super) fn absent_volume(uri: &DiskUri) -> ControllerError {
+    ControllerError::Absent {
+        what: format!("volume {uri}"),
+    }
+}

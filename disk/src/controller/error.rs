@@ -1,0 +1,131 @@
+//! What can go wrong in the Controller service, and which kind of failure that is.
+
+use azcsi_cloud::ArmError;
+use azcsi_rpc::validate::Invalid;
+use azcsi_types::access::Unsupported;
+use azcsi_types::disk_uri::{DiskUri, NotADisk};
+use azcsi_types::fault::{Fault, Faulty};
+use azcsi_types::node::NodeName;
+use azcsi_types::params::BadParam;
+use azcsi_types::size::OutOfRange;
+
+use super::attach::error::AttachError;
+use super::ports::PortError;
+use crate::model::performance::Impossible;
+use crate::model::topology::Unsatisfiable;
+
+/// A failure of one RPC.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// A field of the request.
+    #[error(transparent)]
+    Field(#[from] Invalid),
+    /// A parameter.
+    #[error(transparent)]
+    Parameter(#[from] BadParam),
+    /// A combination that the disk cannot be used in.
+    #[error(transparent)]
+    Access(#[from] Unsupported),
+    /// Something else in the request that can never work.
+    #[error("{0}")]
+    Refused(String),
+    /// The id names no disk or snapshot.
+    #[error("'{id}' does not exist")]
+    NoSuchId {
+        /// The id.
+        id: String,
+        /// Why not.
+        #[source]
+        source: NotADisk,
+    },
+    /// Azure says that it does not exist.
+    #[error("{what} does not exist")]
+    Absent {
+        /// What does not exist.
+        what: String,
+    },
+    /// The node is unknown, or has no machine.
+    #[error("node {0} does not exist: no machine is known for it")]
+    NoNode(NodeName),
+    /// It exists already and is another one than asked for.
+    #[error("{what} exists already, but {difference}")]
+    Differs {
+        /// What exists.
+        what: String,
+        /// In what it differs.
+        difference: String,
+    },
+    /// No size fits.
+    #[error(transparent)]
+    Size(#[from] OutOfRange),
+    /// No such performance.
+    #[error(transparent)]
+    Performance(#[from] Impossible),
+    /// No such place.
+    #[error(transparent)]
+    Topology(#[from] Unsatisfiable),
+    /// There is no room for it in the places that were asked for.
+    #[error("{0}")]
+    NoRoom(String),
+    /// The present state forbids it.
+    #[error("{0}")]
+    State(String),
+    /// Something that takes longer is going on.
+    #[error("{0}")]
+    Going(String),
+    /// A token that this driver did not hand out, or that is out of date.
+    #[error("starting_token '{0}' is not valid: start again without one")]
+    Token(String),
+    /// Azure did not do as asked.
+    #[error("{doing} failed")]
+    Azure {
+        /// What was tried.
+        doing: String,
+        /// Azure's answer.
+        #[source]
+        source: ArmError,
+    },
+    /// A disk of a machine.
+    #[error("volume {disk} on node {node}")]
+    Attach {
+        /// The disk.
+        disk: DiskUri,
+        /// The node.
+        node: String,
+        /// What happened.
+        #[source]
+        source: AttachError,
+    },
+    /// A lookup in Kubernetes or Azure.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+impl ControllerError {
+    /// Azure did not do as asked.
+    #[must_use]
+    pub fn azure(doing: impl Into<String>, source: ArmError) -> Self {
+        Self::Azure {
+            doing: doing.into(),
+            source,
+        }
+    }
+}
+
+impl Faulty for ControllerError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Field(error) => error.fault(),
+            Self::Parameter(_) | Self::Access(_) | Self::Refused(_) => Fault::Invalid,
+            Self::NoSuchId { .. } | Self::Absent { .. } | Self::NoNode(_) => Fault::NotFound,
+            Self::Differs { .. } => Fault::Exists,
+            Self::Size(_) | Self::Performance(_) => Fault::OutOfRange,
+            Self::Topology(_) | Self::NoRoom(_) => Fault::Exhausted,
+            Self::State(_) => Fault::Precondition,
+            Self::Going(_) | Self::Token(_) => Fault::InProgress,
+            Self::Azure { source, .. } => source.fault(),
+            Self::Attach { source, .. } => source.fault(),
+            Self::Port(error) => error.fault(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The tonic trait of the Controller service: one line for each RPC.
+
+use std::sync::Arc;
+
+use azcsi_proto::csi::v1;
+use azcsi_rpc::Dispatcher;
+use tonic::{Request, Response, Status};
+use v1::controller_server::Controller as Rpcs;
+
+use super::Controller;
+use super::create_snapshot::CreateSnapshot;
+use super::create_volume::CreateVolume;
+use super::delete_snapshot::DeleteSnapshot;
+use super::delete_volume::DeleteVolume;
+use super::expand::Expand;
+use super::get_capabilities::GetCapabilities;
+use super::get_capacity::GetCapacity;
+use super::get_snapshot::GetSnapshot;
+use super::get_volume::GetVolume;
+use super::get_volume_health::GetVolumeHealth;
+use super::list_snapshots::ListSnapshots;
+use super::list_volume_health::ListVolumeHealth;
+use super::list_volumes::ListVolumes;
+use super::modify::Modify;
+use super::publish::Publish;
+use super::unpublish::Unpublish;
+use super::validate_capabilities::ValidateCapabilities;
+
+/// The service.
+#[derive(Clone, Debug)]
+pub struct ControllerService {
+    ctx: Arc<Controller>,
+    dispatcher: Dispatcher,
+}
+
+impl ControllerService {
+    /// The service over a controller.
+    #[must_use]
+    pub const fn new(ctx: Arc<Controller>, dispatcher: Dispatcher) -> Self {
+        Self { ctx, dispatcher }
+    }
+}
+
+macro_rules! rpcs {
+    ($($method:ident($request:ident) -> $response:ident by $handler:ident;)*) => {
+        #[tonic::async_trait]
+        impl Rpcs for ControllerService {
+            $(
+                async fn $method(
+                    &self,
+                    request: Request<v1::$request>,
+                ) -> Result<Response<v1::$response>, Status> {
+                    self.dispatcher.unary::<$handler>(&self.ctx, request).await
+                }
+            )*
+        }
+    };
+}
+
+rpcs! {
+    create_volume(CreateVolumeRequest) -> CreateVolumeResponse by CreateVolume;
+    delete_volume(DeleteVolumeRequest) -> DeleteVolumeResponse by DeleteVolume;
+    controller_publish_volume(ControllerPublishVolumeRequest) -> ControllerPublishVolumeResponse by Publish;
+    controller_unpublish_volume(ControllerUnpublishVolumeRequest) -> ControllerUnpublishVolumeResponse by Unpublish;
+    validate_volume_capabilities(ValidateVolumeCapabilitiesRequest) -> ValidateVolumeCapabilitiesResponse by ValidateCapabilities;
+    list_volumes(ListVolumesRequest) -> ListVolumesResponse by ListVolumes;
+    controller_list_volume_health(ControllerListVolumeHealthRequest) -> ControllerListVolumeHealthResponse by ListVolumeHealth;
+    controller_get_volume_health(ControllerGetVolumeHealthRequest) -> ControllerGetVolumeHealthResponse by GetVolumeHealth;
+    get_capacity(GetCapacityRequest) -> GetCapacityResponse by GetCapacity;
+    controller_get_capabilities(ControllerGetCapabilitiesRequest) -> ControllerGetCapabilitiesResponse by GetCapabilities;
+    create_snapshot(CreateSnapshotRequest) -> CreateSnapshotResponse by CreateSnapshot;
+    delete_snapshot(DeleteSnapshotRequest) -> DeleteSnapshotResponse by DeleteSnapshot;
+    list_snapshots(ListSnapshotsRequest) -> ListSnapshotsResponse by ListSnapshots;
+    get_snapshot(GetSnapshotRequest) -> GetSnapshotResponse by GetSnapshot;
+    controller_expand_volume(ControllerExpandVolumeRequest) -> ControllerExpandVolumeResponse by Expand;
+    controller_get_volume(ControllerGetVolumeRequest) -> ControllerGetVolumeResponse by GetVolume;
+    controller_modify_volume(ControllerModifyVolumeRequest) -> ControllerModifyVolumeResponse by Modify;
+}
