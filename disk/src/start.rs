@@ -8,6 +8,7 @@ pub mod error;
 pub mod hook;
 pub mod node;
 
+use std::future::Future;
 use std::sync::Arc;
 
 use azcsi_kube::Kube;
@@ -19,7 +20,7 @@ use azcsi_rpc::metrics::Metrics;
 use azcsi_rpc::probe::SocketProbe;
 use azcsi_rpc::server::{Serving, terminated};
 use azcsi_rpc::web::{self, Pages};
-use azcsi_rpc::{Dispatcher, Limits, SystemClock};
+use azcsi_rpc::{Dispatcher, Endpoint, Limits, SystemClock};
 use azcsi_types::clock::Clock;
 use tonic::service::Routes;
 
@@ -52,6 +53,20 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
     }
     azcsi_cloud::install_crypto_provider();
     let listener = Listener::bind(&config.endpoint).await?;
+    let endpoint = listener.endpoint();
+    let result = Box::pin(serve_on(listener, &config, stop)).await;
+    if let (Err(_), Some(Endpoint::Unix(path))) = (&result, endpoint) {
+        // It was bound by this process, and nobody was served on it.
+        let _ = std::fs::remove_file(path);
+    }
+    result
+}
+
+async fn serve_on(
+    listener: Listener,
+    config: &Config,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<(), StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let base = Base {
         kube: connect(&config.kubernetes, &config.driver, &clock).await?,
@@ -59,8 +74,8 @@ pub async fn serve(config: Config) -> Result<(), StartError> {
         clock,
     };
     let readiness = Readiness::default();
-    let (routes, dispatcher) = services(&config, &base, readiness.clone()).await?;
-    serve_pages(&config, &base, &listener).await?;
+    let (routes, dispatcher) = services(config, &base, readiness.clone()).await?;
+    serve_pages(config, &base, &listener).await?;
     readiness.set(Health::Ready);
     tracing::info!(version = VERSION, mode = ?config.mode, endpoint = %config.endpoint, "serving");
     let serving = Serving::new(base.clock, base.metrics);

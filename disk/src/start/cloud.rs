@@ -39,7 +39,11 @@ pub async fn build(config: &Config, base: &Base) -> Result<Option<Azure>, StartE
         cloud.vm_type.clone_from(vm_type);
     }
     cloud.user_agent = user_agent(config);
-    let transport: Arc<dyn Transport> = Arc::new(transport(settings.ca_bundle.as_deref())?);
+    let bundle = settings
+        .ca_bundle
+        .clone()
+        .or_else(|| ca_file(found.text.expose()));
+    let transport: Arc<dyn Transport> = Arc::new(transport(bundle.as_deref())?);
     let environment = environment(&cloud, settings, &*transport).await?;
     tracing::info!(from = %name, cloud = %environment.name, arm = %environment.arm, "cloud configuration");
     let clock = Arc::clone(&base.clock);
@@ -96,6 +100,14 @@ fn from_file(settings: &Cloud) -> Result<Option<Found>, StartError> {
     }
 }
 
+/// The key `caFile` of a configuration in JSON: certificates to trust, for private clouds and the
+/// simulator. An addition of ours; `--ca-bundle` counts before it.
+fn ca_file(text: &str) -> Option<PathBuf> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let path = value.get("caFile")?.as_str()?;
+    (!path.is_empty()).then(|| PathBuf::from(path))
+}
+
 /// `<driver>/<version>` or the user's own, then the user's addition.
 fn user_agent(config: &Config) -> String {
     let own = || format!("{}/{VERSION}", config.driver);
@@ -110,7 +122,7 @@ fn user_agent(config: &Config) -> String {
 fn transport(bundle: Option<&Path>) -> Result<HttpTransport, StartError> {
     let read = |path: &Path| {
         std::fs::read(path).map_err(|source| StartError::File {
-            what: "--ca-bundle",
+            what: "the CA bundle",
             path: PathBuf::from(path),
             source,
         })
@@ -163,4 +175,20 @@ fn from_environment_file(settings: &Cloud) -> Result<Option<Environment>, StartE
         source,
     })?;
     Ok(Environment::from_file(&text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::ca_file;
+
+    #[test]
+    fn certificates_may_be_named_in_the_configuration() {
+        let named = ca_file(r#"{"caFile": "/x/ca.pem", "cloud": "AzureStackCloud"}"#);
+        assert_eq!(named, Some(PathBuf::from("/x/ca.pem")));
+        for none in [r#"{"caFile": ""}"#, r#"{"cloud": "x"}"#, "cloud: x", ""] {
+            assert_eq!(ca_file(none), None, "{none}");
+        }
+    }
 }

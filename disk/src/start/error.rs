@@ -72,7 +72,7 @@ pub enum StartError {
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
     /// The CA bundle or TLS.
-    #[error("cannot connect to Azure with --ca-bundle {bundle}")]
+    #[error("the connection to Azure cannot be set up, CA bundle {bundle}")]
     Transport {
         /// The file, or a word for none.
         bundle: String,
