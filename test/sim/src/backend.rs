@@ -11,7 +11,6 @@ use http::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::cli::{ProfileName, ServeArgs};
-use crate::compute::skus;
 use crate::faults::Script;
 use crate::front_door::Auth;
 use crate::imds::document::{DataDisk, Instance};
@@ -24,7 +23,9 @@ use crate::serve::secrets::Secrets;
 use crate::serve::site::Cut;
 use crate::sim::{Sim, SimOptions};
 use crate::state::Profile;
-use crate::world::{Machine, MachineKind, Power, ScaleSet, World, guid_of, key, leaf, region};
+use crate::world::{
+    Disk, Machine, MachineKind, Power, ScaleSet, World, guid_of, key, leaf, region,
+};
 use crate::worldfile::{Pool, PoolKind, WorldFile};
 
 /// Key under which the parts of a world are saved.
@@ -180,23 +181,30 @@ fn attached(sim: &Sim) -> Vec<Attachment> {
     for machine in on {
         for entry in machine.data_disks.iter().filter(|entry| entry.attached) {
             if let Some(disk) = state.world.disks.get(&key(&entry.disk_id)) {
-                let sector = disk
-                    .origin
-                    .shown
-                    .get("logicalSectorSize")
-                    .and_then(Value::as_u64);
                 found.push(Attachment {
                     node: machine.computer_name.clone(),
                     lun: entry.lun,
                     disk: disk.unique_id.clone(),
-                    sector: sector
-                        .and_then(|sector| u32::try_from(sector).ok())
-                        .unwrap_or(512),
+                    sector: sector(disk),
                 });
             }
         }
     }
     found
+}
+
+/// Premium SSD v2 and Ultra have large sectors unless asked otherwise.
+fn sector(disk: &Disk) -> u32 {
+    let asked = disk
+        .origin
+        .shown
+        .get("logicalSectorSize")
+        .and_then(Value::as_u64);
+    let large = matches!(disk.sku.as_str(), "PremiumV2_LRS" | "UltraSSD_LRS");
+    match asked.or(large.then_some(4096)) {
+        Some(4096) => 4096,
+        _ => 512,
+    }
 }
 
 impl Backend for Sim {
@@ -315,7 +323,6 @@ fn instance(world: &World, machine: &Machine) -> Instance {
                 mbps: disk.mbps,
             })
         });
-    tracing::trace!(sizes = skus::vm_sizes().len(), "instance");
     Instance {
         name: machine.name(),
         computer_name: machine.computer_name.clone(),
@@ -359,7 +366,7 @@ fn control(sim: &Sim, request: &Request<Bytes>) -> Option<Response<Bytes>> {
                 .get("since")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(0);
-            ok(&json!({"requests": sim.requests(since)}))
+            ok(&json!({"requests": numbered(sim, since)}))
         }
         (&Method::GET, "/_sim/state") => ok(&serde_json::to_value(sim.world()).unwrap_or_default()),
         (&Method::GET, "/_sim/violations") => ok(&json!({"violations": sim.violations()})),
@@ -369,6 +376,18 @@ fn control(sim: &Sim, request: &Request<Bytes>) -> Option<Response<Bytes>> {
         }),
         _ => None,
     }
+}
+
+/// Requests after this number, each with it as `seq`: the place to go on from.
+fn numbered(sim: &Sim, since: u64) -> Value {
+    let mut list = serde_json::to_value(sim.requests(since)).unwrap_or_default();
+    for entry in list.as_array_mut().into_iter().flatten() {
+        let number = entry.get("number").cloned().unwrap_or_default();
+        if let Some(fields) = entry.as_object_mut() {
+            fields.insert("seq".to_owned(), number);
+        }
+    }
+    list
 }
 
 fn refuse(message: &str) -> Response<Bytes> {
@@ -400,8 +419,8 @@ fn machine(sim: &Sim, node: &str, verb: &str, body: &Bytes) -> Option<Response<B
         "power" => {
             let wanted: Value = serde_json::from_slice(body).unwrap_or_default();
             let power = match wanted.get("state").and_then(Value::as_str) {
-                Some("running") => Power::Running,
-                Some("stopped") => Power::Stopped,
+                Some("running" | "on") => Power::Running,
+                Some("stopped" | "off") => Power::Stopped,
                 Some("deallocated") => Power::Deallocated,
                 _ => return Some(refuse("state is running, stopped or deallocated")),
             };

@@ -12,6 +12,7 @@ use crate::entra::tokens::{TokenFault, TokenKey};
 use crate::error::ArmError;
 use crate::query::Query;
 use crate::route::{self, Route};
+use crate::serve::discovery::is_audience;
 use crate::serve::site::Scheme;
 use crate::state::State;
 use crate::world::key;
@@ -43,7 +44,13 @@ const COMPUTE_VERSIONS: [&str; 24] = [
     "2024-07-01",
     "2024-11-01",
 ];
-const NEWER: [&str; 3] = ["2025-01-02", "2025-04-01", "2025-11-01"];
+const NEWER: [&str; 5] = [
+    "2025-01-02",
+    "2025-04-01",
+    "2025-11-01",
+    "2026-03-02",
+    "2026-04-01",
+];
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +83,11 @@ pub(crate) fn caller(
         return Ok("anyone".to_owned());
     };
     match token_key.verify(token, wall) {
-        Ok(claims) => Ok(claims.client_id),
+        Ok(claims) if is_audience(&claims.audience) => Ok(claims.client_id),
+        Ok(_) => refuse(
+            "InvalidAuthenticationToken",
+            "The access token has been obtained for the wrong audience or resource.",
+        ),
         Err(TokenFault::Expired) => refuse(
             "ExpiredAuthenticationToken",
             "The access token expiry UTC time is earlier than current UTC time.",

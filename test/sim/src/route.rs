@@ -125,7 +125,7 @@ pub(crate) fn matches(pattern: &str, path: &[&str]) -> Option<Vec<String>> {
 /// Whether the last word of a pattern is an action on the resource before it.
 pub(crate) fn is_action(pattern: &str) -> bool {
     let words: Vec<&str> = pattern.trim_start_matches("rg/").split('/').collect();
-    words.len().is_multiple_of(2) == false
+    !words.len().is_multiple_of(2)
         && words.len() > 1
         && pattern.starts_with("rg/")
         && !pattern.ends_with("/virtualMachines")

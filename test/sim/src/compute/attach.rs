@@ -17,6 +17,8 @@ use crate::world::{DataDisk, Disk, Machine, Provisioning, key, leaf};
 pub(crate) struct Wanted {
     /// The list after the request.
     pub(crate) list: Vec<DataDisk>,
+    /// How many at its end were left out by the request, and so are detached.
+    pub(crate) left_out: usize,
 }
 
 /// The list of a PUT or PATCH: complete, so what it leaves out is detached.
@@ -32,6 +34,7 @@ pub(crate) fn whole_list(
         })?;
         list.push(entry_of(state, machine, fields)?);
     }
+    let named = list.len();
     let mut ids: BTreeSet<String> = list.iter().map(|entry| key(&entry.disk_id)).collect();
     for current in &machine.data_disks {
         // A failed entry that is left out has nothing on the host, so it is gone at once.
@@ -41,7 +44,8 @@ pub(crate) fn whole_list(
             list.push(leaving);
         }
     }
-    Ok(Wanted { list })
+    let left_out = list.len() - named;
+    Ok(Wanted { list, left_out })
 }
 
 fn entry_of(
@@ -56,25 +60,8 @@ fn entry_of(
             "Required parameter 'dataDisk.lun' is missing (null).",
         )
     })?;
-    let managed = match fields.get("managedDisk") {
-        Some(Value::Object(managed)) => body::text(managed, "id")?,
-        _ => None,
-    };
+    let id = id_of(machine, fields, lun)?;
     let option = body::text(fields, "createOption")?.unwrap_or("Attach");
-    let same_lun = machine
-        .data_disks
-        .iter()
-        .find(|disk| u64::from(disk.lun) == lun);
-    let id = match (managed, same_lun) {
-        (Some(id), _) => id.to_owned(),
-        (None, Some(current)) => current.disk_id.clone(),
-        (None, None) => {
-            return Err(ArmError::parameter(
-                "dataDisk.managedDisk.id",
-                "Required parameter 'dataDisk.managedDisk.id' is missing (null).",
-            ));
-        }
-    };
     let current = machine
         .data_disks
         .iter()
@@ -102,6 +89,26 @@ fn entry_of(
     entry.to_be_detached =
         body::flag(fields, "toBeDetached")?.unwrap_or(entry.to_be_detached && entry.attached);
     Ok(entry)
+}
+
+/// The disk of an entry; one that names none keeps the disk of its slot.
+fn id_of(machine: &Machine, fields: &Map<String, Value>, lun: u64) -> Result<String, ArmError> {
+    let managed = match fields.get("managedDisk") {
+        Some(Value::Object(managed)) => body::text(managed, "id")?,
+        _ => None,
+    };
+    let same_lun = machine
+        .data_disks
+        .iter()
+        .find(|disk| u64::from(disk.lun) == lun);
+    match (managed, same_lun) {
+        (Some(id), _) => Ok(id.to_owned()),
+        (None, Some(current)) => Ok(current.disk_id.clone()),
+        (None, None) => Err(ArmError::parameter(
+            "dataDisk.managedDisk.id",
+            "Required parameter 'dataDisk.managedDisk.id' is missing (null).",
+        )),
+    }
 }
 
 fn blank(state: &State, current: Option<&DataDisk>, id: &str) -> DataDisk {
@@ -182,7 +189,7 @@ pub(crate) fn delta(state: &State, machine: &Machine, wanted: &Value) -> Result<
         }
         list.push(entry);
     }
-    Ok(Wanted { list })
+    Ok(Wanted { list, left_out: 0 })
 }
 
 fn objects<'a>(wanted: &'a Value, name: &str) -> Result<Vec<&'a Map<String, Value>>, ArmError> {
@@ -211,7 +218,8 @@ fn free_lun(list: &[DataDisk]) -> u32 {
 /// The rules that a list must keep, in the order in which Azure checks them.
 pub(crate) fn check(state: &State, machine: &Machine, wanted: &Wanted) -> Result<(), ArmError> {
     let mut luns = BTreeSet::new();
-    for entry in &wanted.list {
+    let named = wanted.list.len() - wanted.left_out;
+    for entry in wanted.list.iter().take(named) {
         if !luns.insert(entry.lun) {
             let message = format!("A disk at LUN {} already exists.", entry.lun);
             return Err(ArmError::parameter("dataDisk.lun", message));

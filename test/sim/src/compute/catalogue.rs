@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::compute::skus;
+use crate::stamp::stamp;
 use crate::state::State;
 use crate::world::{Disk, Power, key, leaf};
 
@@ -23,7 +24,7 @@ fn disk_state(state: &State, disk: &Disk, owners: &[String]) -> &'static str {
     }
 }
 
-pub(crate) fn disk(state: &State, disk: &Disk, stamp: impl Fn(u64) -> String) -> Value {
+pub(crate) fn disk(state: &State, disk: &Disk) -> Value {
     let lag = disk.lag.as_ref().filter(|lag| lag.until > state.now);
     let owners = lag.map_or(&disk.owners, |lag| &lag.owners);
     let tier = skus::tier_of(&disk.sku, disk.gib);
@@ -47,6 +48,13 @@ pub(crate) fn disk(state: &State, disk: &Disk, stamp: impl Fn(u64) -> String) ->
     if let Some(place) = &disk.extended_location {
         shown.insert("extendedLocation".into(), place.clone());
     }
+    let properties = properties(state, disk, owners);
+    shown.insert("properties".into(), Value::Object(properties));
+    Value::Object(shown)
+}
+
+fn properties(state: &State, disk: &Disk, owners: &[String]) -> Map<String, Value> {
+    let tier = skus::tier_of(&disk.sku, disk.gib);
     let mut properties = disk.more.clone();
     properties.insert(
         "creationData".into(),
@@ -78,6 +86,5 @@ pub(crate) fn disk(state: &State, disk: &Disk, stamp: impl Fn(u64) -> String) ->
             json!(copying.percent(state.now)),
         );
     }
-    shown.insert("properties".into(), Value::Object(properties));
-    Value::Object(shown)
+    properties
 }

@@ -9,7 +9,6 @@ use crate::call::{Answer, Call, Reply};
 use crate::compute::{body, disk_rules, skus};
 use crate::error::ArmError;
 use crate::lro::{Start, Work, begin};
-use crate::stamp::stamp;
 use crate::state::State;
 use crate::world::{Copying, Disk, Lag, Origin, Provisioning, key, leaf, region};
 
@@ -483,5 +482,5 @@ pub(crate) fn owned(state: &mut State, target: &str, owners: Vec<String>) {
 
 /// A disk as it is shown.
 pub(crate) fn show(state: &State, disk: &Disk) -> Value {
-    crate::compute::catalogue::disk(state, disk, |ms| stamp(ms))
+    crate::compute::catalogue::disk(state, disk)
 }

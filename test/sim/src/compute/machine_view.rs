@@ -27,10 +27,7 @@ pub(crate) fn show(state: &State, machine: &Machine, view: View) -> Value {
     }
     let mut properties = properties(state, machine);
     match &machine.kind {
-        MachineKind::Instance {
-            scale_set,
-            instance_id,
-        } => {
+        MachineKind::Instance { instance_id, .. } => {
             let kind = "Microsoft.Compute/virtualMachineScaleSets/virtualMachines";
             shown.insert("type".into(), json!(kind));
             shown.insert("instanceId".into(), json!(instance_id));
@@ -46,7 +43,6 @@ pub(crate) fn show(state: &State, machine: &Machine, view: View) -> Value {
             };
             properties.insert("latestModelApplied".into(), json!(true));
             properties.insert("modelDefinitionApplied".into(), json!(model));
-            tracing::trace!(scale_set, "shown");
         }
         kind => {
             shown.insert("type".into(), json!("Microsoft.Compute/virtualMachines"));
@@ -64,7 +60,7 @@ pub(crate) fn show(state: &State, machine: &Machine, view: View) -> Value {
         }
     }
     if view == View::WithInstanceView {
-        properties.insert("instanceView".into(), instance_view(state, machine));
+        properties.insert("instanceView".into(), instance_view(machine));
     }
     shown.insert("properties".into(), Value::Object(properties));
     Value::Object(shown)
@@ -150,7 +146,7 @@ fn status(code: &str, text: &str) -> Value {
     json!({"code": code, "level": "Info", "displayStatus": text})
 }
 
-pub(crate) fn instance_view(state: &State, machine: &Machine) -> Value {
+pub(crate) fn instance_view(machine: &Machine) -> Value {
     let (power, text) = match machine.power {
         Power::Running => ("PowerState/running", "VM running"),
         Power::Stopped => ("PowerState/stopped", "VM stopped"),
@@ -168,7 +164,6 @@ pub(crate) fn instance_view(state: &State, machine: &Machine) -> Value {
             json!({"name": leaf(&entry.disk_id), "statuses": [succeeded]})
         })
         .collect();
-    tracing::trace!(revision = state.revision, "instance view");
     json!({
         "platformFaultDomain": machine.fault_domain,
         "platformUpdateDomain": machine.fault_domain,

@@ -34,7 +34,7 @@ pub(crate) fn get(state: &mut State, call: &Call) -> Answer {
 
 pub(crate) fn get_view(state: &mut State, call: &Call) -> Answer {
     let machine = find(state, call)?;
-    Ok(Reply::ok(instance_view(state, &machine)))
+    Ok(Reply::ok(instance_view(&machine)))
 }
 
 /// Virtual machines of a group, a subscription or a region.
@@ -99,6 +99,7 @@ pub(crate) fn update(state: &mut State, call: &Call) -> Answer {
         // Even an empty update runs the whole goal state once more.
         let wanted = attach::Wanted {
             list: machine.data_disks.clone(),
+            left_out: 0,
         };
         attach::accept(state, &target, wanted)
     };

@@ -13,6 +13,16 @@ pub const AUDIENCES: [&str; 2] = [
     "https://management.core.windows.net/",
     "https://management.azure.com/",
 ];
+
+/// Whether a token for this audience is one for ARM; a slash at the end makes no difference.
+#[must_use]
+pub fn is_audience(audience: &str) -> bool {
+    let plain = audience.trim_end_matches('/');
+    AUDIENCES
+        .iter()
+        .any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(plain))
+}
+
 /// The first version that answers with one object and no longer with a list.
 const FIRST_OBJECT_VERSION: &str = "2020-06-01";
 

@@ -1,6 +1,10 @@
 //! What never reaches a resource provider.
 
+use std::time::Duration;
+
+use azcsi_sim::entra::tokens::{Claims, TokenKey};
 use azcsi_sim::{Auth, ManualClock, Profile};
+use azcsi_types::clock::Clock as _;
 use http::Request;
 use serde_json::{Value, json};
 
@@ -61,55 +65,44 @@ async fn unknown_types_and_methods_are_refused() {
     assert_eq!(got.status, 405);
 }
 
+async fn with_token(lab: &Lab, header: Option<String>) -> (u16, String) {
+    let mut request = Request::builder().uri(format!("{}?api-version=2024-07-01", disk("a")));
+    if let Some(header) = header {
+        request = request.header("authorization", header);
+    }
+    let request = request.body(bytes::Bytes::new()).expect("request");
+    let got = lab.raw(request).await.expect("an answer");
+    (got.status, got.code().to_owned())
+}
+
 #[tokio::test]
 async fn a_request_without_a_good_token_is_refused() {
-    use azcsi_sim::entra::tokens::{Claims, TokenKey};
-    use azcsi_types::clock::Clock as _;
     let token_key = TokenKey::new(b"secret");
     let lab = Lab::options(|options| options.auth = Auth::Key(token_key.clone()));
-    let claims = |seconds| {
-        let lifetime = std::time::Duration::from_secs(seconds);
-        Claims::lasting(
-            "arm",
-            "client-1",
-            "tenant",
-            ManualClock::new().wall(),
-            lifetime,
-        )
+    let bearer = |signer: &TokenKey, audience: &str, seconds| {
+        let (lifetime, now) = (Duration::from_secs(seconds), ManualClock::new().wall());
+        let claims = Claims::lasting(audience, "client-1", "tenant", now, lifetime);
+        Some(format!("Bearer {}", signer.issue(&claims)))
     };
-    let other = TokenKey::new(b"other").issue(&claims(60));
+    let arm = "https://management.azure.com/";
+    let invalid = "InvalidAuthenticationToken";
     for (header, status, code) in [
         (None, 401, "AuthenticationFailed"),
+        (Some("Bearer nonsense".to_owned()), 401, invalid),
+        (bearer(&TokenKey::new(b"other"), arm, 60), 401, invalid),
         (
-            Some("Bearer nonsense".to_owned()),
+            bearer(&token_key, "https://storage.azure.com/", 60),
             401,
-            "InvalidAuthenticationToken",
+            invalid,
         ),
         (
-            Some(format!("Bearer {other}")),
-            401,
-            "InvalidAuthenticationToken",
-        ),
-        (
-            Some(format!("Bearer {}", token_key.issue(&claims(0)))),
+            bearer(&token_key, arm, 0),
             401,
             "ExpiredAuthenticationToken",
         ),
-        (
-            Some(format!("Bearer {}", token_key.issue(&claims(60)))),
-            404,
-            "ResourceNotFound",
-        ),
+        (bearer(&token_key, arm, 60), 404, "ResourceNotFound"),
     ] {
-        let mut request = Request::builder().uri(format!("{}?api-version=2024-07-01", disk("a")));
-        if let Some(header) = header {
-            request = request.header("authorization", header);
-        }
-        let got = lab
-            .raw(request.body(bytes::Bytes::new()).expect("request"))
-            .await
-            .expect("an answer");
-        assert_eq!((got.status, got.code()), (status, code));
+        assert_eq!(with_token(&lab, header).await, (status, code.to_owned()));
     }
     assert_eq!(
         lab.sim.requests(0).last().expect("logged").caller,

@@ -1,5 +1,20 @@
 //! The simulator's core through its service: no sockets, time by hand.
 
+#[cfg(test)]
+mod attach;
+#[cfg(test)]
 mod disks;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod front_door;
+#[cfg(test)]
+mod machines;
+#[cfg(test)]
+mod operations;
+#[cfg(test)]
+mod snapshots;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod throttle;
