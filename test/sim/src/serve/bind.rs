@@ -86,7 +86,7 @@ async fn bind_nodes(
     for node in world.backend.nodes() {
         let listener = listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await?;
         let throttle = Throttle::default();
-        let machine = machine::Node::new(&node.name, &world.backend);
+        let machine = machine::Node::new(&node.name, &world.backend, &world.lag);
         let imds = Imds::new(Arc::new(machine), Arc::clone(&identities), throttle.clone());
         endpoints.nodes.push(NodeEndpoints {
             imds: format!("http://{}", listener.address()),

@@ -7,6 +7,7 @@ use azcsi_types::clock::Clock;
 use serde_json::{Value, json};
 
 use super::backend::Backend;
+use super::lag::Lag;
 use crate::kubeapi::Store;
 use crate::link::LinkError;
 use crate::link::sync::Sync;
@@ -46,6 +47,7 @@ pub struct Keeper {
     backend: Arc<dyn Backend>,
     kube: Arc<Store>,
     clock: Arc<dyn Clock>,
+    lag: Arc<Lag>,
     inner: Mutex<Inner>,
 }
 
@@ -67,9 +69,17 @@ impl Keeper {
         Self {
             backend,
             kube,
+            lag: Arc::new(Lag::new(Duration::ZERO, Arc::clone(&clock))),
             clock,
             inner: Mutex::new(inner),
         }
+    }
+
+    /// The same, telling `lag` of every change.
+    #[must_use]
+    pub fn with_lag(mut self, lag: Arc<Lag>) -> Self {
+        self.lag = lag;
+        self
     }
 
     /// Brings everything in line and returns when it is on the disk. It blocks on disk and kernel.
@@ -82,6 +92,7 @@ impl Keeper {
         if inner.kept == Some(seen) {
             return Ok(());
         }
+        self.lag.note(self.backend.as_ref());
         if let Some(sync) = &mut inner.sync {
             for pulled in sync.apply(&self.backend.desired())? {
                 self.backend.report(&pulled);

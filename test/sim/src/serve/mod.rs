@@ -7,6 +7,7 @@ pub mod directory;
 pub mod discovery;
 pub mod endpoints;
 pub mod keeper;
+pub mod lag;
 pub mod limits;
 pub mod machine;
 pub mod run;

@@ -15,6 +15,7 @@ use super::backend::Backend;
 use super::clock::ScaledClock;
 use super::endpoints::Endpoints;
 use super::keeper::{self, Keeper};
+use super::lag::Lag;
 use super::secrets::Secrets;
 use super::site::ended;
 use super::{bind, directory};
@@ -50,6 +51,7 @@ pub(super) struct World {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) kube: Arc<Store>,
     pub(super) keeper: Arc<Keeper>,
+    pub(super) lag: Arc<Lag>,
     pub(super) devices: bool,
 }
 
@@ -175,9 +177,11 @@ fn open(args: &ServeArgs, build: Build) -> anyhow::Result<World> {
     } else {
         None
     };
+    let after = Duration::from_secs(u64::from(args.imds_lag));
+    let lag = Arc::new(Lag::new(after, clock.clone()));
     let keeper = Keeper::new(backend.clone(), kube.clone(), clock.clone(), journal, sync);
+    let keeper = Arc::new(keeper.with_lag(Arc::clone(&lag)));
     keeper.keep()?;
-    let keeper = Arc::new(keeper);
     Ok(World {
         dir,
         file,
@@ -186,6 +190,7 @@ fn open(args: &ServeArgs, build: Build) -> anyhow::Result<World> {
         backend,
         kube,
         keeper,
+        lag,
         devices,
     })
 }

@@ -23,20 +23,11 @@ type Heard = Result<(u16, Value), hyper::Error>;
 impl Rest {
     /// Connects and gets a token.
     pub(crate) async fn open(endpoints: &Endpoints) -> Self {
-        let host = endpoints.arm_http.trim_start_matches("http://").to_owned();
-        let stream = TcpStream::connect(&host).await.expect("connect");
-        let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("handshake");
-        tokio::spawn(connection);
-        let scope = format!(
+        let mut this = Self::connect(&endpoints.arm_http).await;
+        this.scope = format!(
             "/subscriptions/{}/resourceGroups/{}/providers/Microsoft.Compute",
             endpoints.subscription, endpoints.resource_group
         );
-        let mut this = Self {
-            sender,
-            host,
-            scope,
-            token: String::new(),
-        };
         let form = format!(
             "grant_type=client_credentials&client_id={}&client_secret={}&scope=https%3A%2F%2Fmanagement.azure.com%2F.default",
             endpoints.client_id, endpoints.client_secret
@@ -49,6 +40,20 @@ impl Rest {
             .expect("token")
             .clone_into(&mut this.token);
         this
+    }
+
+    /// Connects to any plain endpoint, without a token.
+    pub(crate) async fn connect(url: &str) -> Self {
+        let host = url.trim_start_matches("http://").to_owned();
+        let stream = TcpStream::connect(&host).await.expect("connect");
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("handshake");
+        tokio::spawn(connection);
+        Self {
+            sender,
+            host,
+            scope: String::new(),
+            token: String::new(),
+        }
     }
 
     /// The ARM id of a compute resource such as `disks/d`.
@@ -78,9 +83,11 @@ impl Rest {
             .uri(path)
             .header(HOST, &self.host)
             .header(CONTENT_TYPE, "application/json")
+            .header("metadata", "true")
             .header(AUTHORIZATION, format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body)))
             .expect("request");
+        self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await?.to_bytes();
