@@ -92,7 +92,7 @@ impl Mount {
     /// The block device behind it. btrfs shows a made-up number, so there the source is looked at.
     #[must_use]
     pub fn block_device(&self) -> DevT {
-        if self.device.major != 0 {
+        if self.device.major != 0 || self.fs_type != "btrfs" {
             return self.device;
         }
         match fs::metadata(&self.source) {
@@ -153,7 +153,8 @@ impl Table {
     }
 
     /// Binds of one device node: mounts of a file in a device tree, which is how a block volume is
-    /// published.
+    /// published. Only mounts of a single file are looked at, and none of a filesystem that may
+    /// hang when its server is gone.
     #[must_use]
     pub fn of_node(&self, device: DevT) -> Vec<&Mount> {
         let is_node = |mount: &&Mount| {
@@ -161,8 +162,18 @@ impl Table {
                 meta.file_type().is_block_device() && DevT::from_raw(meta.rdev()) == device
             })
         };
-        self.0.iter().filter(is_node).collect()
+        self.0
+            .iter()
+            .filter(|mount| mount.root != Path::new("/") && !may_hang(&mount.fs_type))
+            .filter(is_node)
+            .collect()
     }
+}
+
+fn may_hang(fs_type: &str) -> bool {
+    ["nfs", "cifs", "smb", "fuse", "ceph", "9p", "afs"]
+        .iter()
+        .any(|start| fs_type.starts_with(start))
 }
 
 /// A line that is not in the kernel's format.

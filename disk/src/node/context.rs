@@ -102,8 +102,27 @@ impl VolumeContext {
             origin,
             opt_in,
             fsck: fsck(&mut map)?,
-            settings: map.take_prefixed("device-setting/"),
+            settings: settings(&mut map),
         })
+    }
+}
+
+/// Queue settings of the volume's profile. They are best effort, so a profile that is not known is
+/// as good as none.
+fn settings(map: &mut ParamMap) -> Vec<(String, String)> {
+    let advanced = map.take_prefixed("device-setting/");
+    let profile = map.take(volume_context::PERF_PROFILE);
+    let profile = profile.map(|param| param.value.trim().to_ascii_lowercase());
+    let basic = [
+        ("queue/scheduler", "mq-deadline"),
+        ("queue/read_ahead_kb", "8"),
+    ];
+    match profile.as_deref() {
+        Some("advanced") => advanced,
+        Some("basic") => basic
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        _ => Vec::new(),
     }
 }
 
@@ -219,6 +238,7 @@ mod tests {
             ("createdEmpty", "false"),
             ("allowFormatNonBlank", "TRUE"),
             ("FsType", "XFS"),
+            ("perfProfile", "Advanced"),
             ("device-setting/queue/nr_requests", "8"),
         ]))
         .unwrap();
@@ -226,6 +246,22 @@ mod tests {
         assert_eq!(
             new.settings,
             [("queue/nr_requests".to_owned(), "8".to_owned())]
+        );
+    }
+
+    #[test]
+    fn queue_settings_need_a_profile() {
+        let setting = ("device-setting/queue/nr_requests", "8");
+        for (profile, count) in [("none", 0), ("basic", 2), ("advanced", 1), ("other", 0)] {
+            let pairs = [setting, ("perfprofile", profile)];
+            let context = VolumeContext::decode(map(&pairs)).unwrap();
+            assert_eq!(context.settings.len(), count, "{profile}");
+        }
+        assert!(
+            VolumeContext::decode(map(&[setting]))
+                .unwrap()
+                .settings
+                .is_empty()
         );
     }
 

@@ -9,7 +9,7 @@ use azcsi_types::op::Op;
 
 use super::Node;
 use super::error::NodeError;
-use super::identity::{self, Evidence, InSlot, Trust, Verdict};
+use super::identity::{self, Evidence, Hardware, InSlot, Trust, Verdict};
 use super::machine::Look;
 use super::record::DeviceMark;
 use super::volume::Volume;
@@ -202,16 +202,21 @@ async fn gather(
     expected: &Expected,
 ) -> Evidence {
     let key = volume.key();
-    let earlier = node
-        .records
-        .get(&key)
-        .and_then(|record| record.mark.hardware_id);
+    let earlier = node.records.get(&key).map(|record| record.mark);
     let hardware = mark.hardware_id.as_deref();
     Evidence {
         class: guard.disk().class,
         slot: in_slot(node, volume, mark.lun).await,
         published: identity::published(hardware, expected.unique_id.as_deref()),
-        recorded: identity::recorded(hardware, earlier.as_deref()),
+        recorded: match &earlier {
+            Some(earlier) if earlier.is_same_attachment(mark) => Hardware::Equal,
+            earlier => {
+                let earlier = earlier
+                    .as_ref()
+                    .and_then(|mark| mark.hardware_id.as_deref());
+                identity::recorded(hardware, earlier)
+            }
+        },
         is_large_enough: guard.size().is_ok_and(|size| size >= expected.least),
         owner: node.records.other_owner(&key, mark),
     }

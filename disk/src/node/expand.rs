@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use azcsi_host::devices::{Disk, Guard};
 use azcsi_host::growfs::Mounted;
-use azcsi_host::mountinfo::DevT;
+use azcsi_host::mountinfo::{DevT, Mount};
 use azcsi_host::probe::FsKind;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope, validate};
@@ -109,7 +109,13 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
     if !path.is_absolute() {
         return Err(not_there());
     }
-    if let Ok(meta) = path.metadata()
+    let table = mounted::table(node, volume)?;
+    let is_filesystem = |mount: &&Mount| mount.fs_type.parse::<FsKind>().is_ok();
+    let whole = |mount: &&Mount| mount.root == Path::new("/");
+    let mount = table.top(path).filter(is_filesystem).filter(whole);
+    // What is no filesystem of ours is looked at only now: a dead one would not answer.
+    if mount.is_none()
+        && let Ok(meta) = path.metadata()
         && meta.file_type().is_block_device()
     {
         return Ok(Place {
@@ -117,9 +123,7 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
             filesystem: None,
         });
     }
-    let table = mounted::table(node, volume)?;
-    let mount = table
-        .top(path)
+    let mount = mount
         .or_else(|| table.top(Path::new(&request.staging)))
         .ok_or_else(not_there)?;
     let kind: FsKind = mount.fs_type.parse().map_err(|_| not_there())?;

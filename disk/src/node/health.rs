@@ -104,6 +104,8 @@ pub struct Seen {
     pub errors: u64,
     /// Whether it is mounted where it was staged.
     pub is_mounted: bool,
+    /// The disk that Azure says is in its slot, if that is another one.
+    pub other_in_slot: Option<String>,
 }
 
 /// Looks at a mount. `None` for the disk means that the kernel does not know its device any more.
@@ -114,6 +116,7 @@ pub fn look(devices: &Devices, mount: Option<&Mount>, disk: Option<&Disk>) -> Se
         is_shut_down: mount.is_some_and(Mount::is_shut_down),
         errors: disk.and_then(|disk| devices.ext_errors(disk)).unwrap_or(0),
         is_mounted: mount.is_some(),
+        other_in_slot: None,
     }
 }
 
@@ -134,6 +137,12 @@ pub fn judge(seen: &Seen) -> Vec<Condition> {
             "DeviceGone",
             message.to_owned(),
         ));
+    } else if let Some(other) = &seen.other_in_slot {
+        let message = format!(
+            "Azure says that the slot of the volume now holds '{other}': the disk was detached by \
+             other means; restart the pod on another node."
+        );
+        conditions.push(condition(Severity::Inaccessible, "WrongDisk", message));
     } else if !seen.is_mounted {
         let message = "The volume is not mounted where it was staged: restart the pod.";
         conditions.push(condition(
@@ -171,10 +180,16 @@ mod tests {
         is_shut_down: false,
         errors: 0,
         is_mounted: true,
+        other_in_slot: None,
     };
 
     #[test]
     fn each_severity_has_at_most_one_condition() {
+        let wrong = Seen {
+            other_in_slot: Some("other".to_owned()),
+            ..GOOD
+        };
+        assert_eq!(judge(&wrong)[0].reason, "WrongDisk");
         assert!(judge(&GOOD).is_empty());
         for (seen, reasons) in [
             (
@@ -206,6 +221,7 @@ mod tests {
                     is_shut_down: true,
                     is_mounted: false,
                     errors: 1,
+                    other_in_slot: None,
                 },
                 &["DeviceGone", "FilesystemReadOnly"],
             ),

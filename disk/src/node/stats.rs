@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use azcsi_host::mountinfo::DevT;
+use azcsi_host::probe::FsKind;
 use azcsi_host::usage::Usage;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope, validate};
@@ -70,7 +71,8 @@ impl Handler for NodeGetVolumeStats {
         let table = mounted::table(&node, volume)?;
         let mount = table.top(path).ok_or_else(not_there)?;
         let record = node.records.get(&request.volume.key());
-        if let Some(number) = device_node(&mount.point) {
+        let is_filesystem = mount.fs_type.parse::<FsKind>().is_ok() && mount.root == Path::new("/");
+        if !is_filesystem && let Some(number) = device_node(&mount.point) {
             let is_other = record.is_some_and(|r| {
                 r.mark.boot_id == node.powers.boot_id && r.mark.device != number.to_string()
             });

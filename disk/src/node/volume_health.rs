@@ -13,6 +13,7 @@ use v1::volume_health::VolumeHealthEntry;
 
 use super::error::NodeError;
 use super::health::{self, Condition, Severity};
+use super::machine::Look;
 use super::volume::Volume;
 use super::{Node, mounted};
 
@@ -93,11 +94,22 @@ async fn staged(node: &Node, volume: &Volume) -> Result<Vec<Condition>, NodeErro
     let mut seen = health::look(devices, mount, disk.as_ref());
     // A raw block volume has no mount of its own.
     seen.is_mounted |= record.fs_type.is_none();
+    seen.other_in_slot = other_in_slot(node, volume, record.mark.lun).await;
     let mut conditions = health::judge(&seen);
     if conditions.is_empty() && mount.is_some() {
         conditions.extend(answers(node, path).await);
     }
     Ok(conditions)
+}
+
+/// Another disk in the volume's slot. The answer may be from the cache: the stage has put one there
+/// that is younger than the attach.
+async fn other_in_slot(node: &Node, volume: &Volume, lun: u8) -> Option<String> {
+    let facts = tokio::time::timeout(WAIT, node.machine.facts(Look::Recent)).await;
+    let facts = facts.ok()?.ok()?;
+    let (_, disk) = facts.disks.iter().find(|(at, _)| at.get() == lun)?;
+    let disk = disk.as_ref()?;
+    (*disk != volume.uri).then(|| disk.to_string())
 }
 
 /// Asks the filesystem for anything at all.
