@@ -98,6 +98,16 @@ struct Served {
     endpoints: Endpoints,
 }
 
+/// A test that fails leaves no simulator behind.
+impl Drop for Served {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.child.kill().expect("kill");
+            self.child.wait().expect("wait");
+        }
+    }
+}
+
 impl Served {
     fn end(mut self, signal: Signal) -> bool {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("pid"));
