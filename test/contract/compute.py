@@ -6,6 +6,7 @@ Nothing of the clients is patched: they get the endpoint, the authority and the 
 import argparse
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from checks import clients, disks, machines, refusals, skus, snapshots, tokens, trouble
 from checks.record import Recorder
@@ -50,9 +51,10 @@ def everything(compute, world, report):
 
 def in_time(compute, world, report):
     """Where operations take time: the same lives, so that the clients' pollers poll."""
-    report.section("disks", disks.life, compute, world, report)
-    for machine in machines.four(compute, world):
-        report.section(machine.kind, machines.life, machine, report)
+    with ThreadPoolExecutor() as threads:
+        threads.submit(report.section, "disks", disks.life, compute, world, report)
+        for machine in machines.four(compute, world):
+            threads.submit(report.section, machine.kind, machines.life, machine, report)
     trouble.polled(world, report)
 
 

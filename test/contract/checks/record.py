@@ -38,4 +38,8 @@ def as_json(body):
     if not body:
         return None
     text = body.decode("utf-8") if isinstance(body, bytes) else body
-    return json.loads(text) if text.strip() else None
+    try:
+        return json.loads(text)
+    except ValueError:
+        # A page of a load balancer, which a fault asked for.
+        return None

@@ -1,5 +1,6 @@
 """Counts and prints checks: one line each, and the reason below the line of one that failed."""
 
+import threading
 import time
 import traceback
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ class Report:
         self.label = label
         self.passed = 0
         self.failed = 0
+        self.lock = threading.Lock()
 
     @contextmanager
     def check(self, what):
@@ -20,21 +22,23 @@ class Report:
         try:
             yield
         except Exception as error:
-            self.failed += 1
-            print(f"FAIL  {self.label}: {what}", flush=True)
-            print(indented(reason(error)), flush=True)
+            self.fail(what, error)
         else:
-            self.passed += 1
-            print(f"ok    {self.label}: {what} ({time.monotonic() - start:.1f} s)", flush=True)
+            with self.lock:
+                self.passed += 1
+                print(f"ok    {self.label}: {what} ({time.monotonic() - start:.1f} s)", flush=True)
 
     def section(self, what, call, *args):
         """A part whose set-up may fail too; the next one goes on."""
         try:
             call(*args)
         except Exception as error:
+            self.fail(f"{what}: between its checks", error)
+
+    def fail(self, what, error):
+        with self.lock:
             self.failed += 1
-            print(f"FAIL  {self.label}: {what}: between its checks", flush=True)
-            print(indented(reason(error)), flush=True)
+            print(f"FAIL  {self.label}: {what}\n{indented(reason(error))}", flush=True)
 
 
 def reason(error):

@@ -35,7 +35,8 @@ impl Allowed {
             let [model, path, since, _note] = columns.as_slice() else {
                 return Err(format!("allowed.tsv: {line:?} has not four columns").into());
             };
-            if since.len() < 10 || !since.starts_with("20") {
+            let dated = since.len() >= 10 && since.starts_with("20");
+            if !dated && *since != "any" {
                 return Err(format!("allowed.tsv: {since:?} is no API version").into());
             }
             entries.push(Entry {

@@ -25,8 +25,8 @@ pub fn through<T: DeserializeOwned + Serialize + Debug>(value: &Value) -> Vec<Di
             what,
         }]
     };
-    let model: T = match serde_json::from_value(value.clone()) {
-        Ok(model) => model,
+    let (model, filled): (T, _) = match read(value) {
+        Ok(read) => read,
         Err(error) => return at_root(format!("cannot be read: {error}")),
     };
     let written = match serde_json::to_value(&model) {
@@ -35,6 +35,13 @@ pub fn through<T: DeserializeOwned + Serialize + Debug>(value: &Value) -> Vec<Di
     };
     let mut found = Vec::new();
     walk("", value, &written, &mut found);
+    if let Some(name) = filled {
+        found.retain(|difference| difference.path != name);
+        found.push(Difference {
+            path: format!("?{name}"),
+            what: "is required and left out".to_owned(),
+        });
+    }
     // Enums take any text; only their debug form tells that it is none they know.
     let shown = format!("{model:?}");
     for piece in shown.split("UnknownValue(").skip(1) {
@@ -45,6 +52,28 @@ pub fn through<T: DeserializeOwned + Serialize + Debug>(value: &Value) -> Vec<Di
         });
     }
     found
+}
+
+/// Reads a model. A text that it requires and that is not there is filled in, and named.
+fn read<T: DeserializeOwned>(value: &Value) -> Result<(T, Option<String>), serde_json::Error> {
+    let error = match serde_json::from_value(value.clone()) {
+        Ok(model) => return Ok((model, None)),
+        Err(error) => error,
+    };
+    let text = error.to_string();
+    let mut parts = text.split('`');
+    let name = (parts.next() == Some("missing field "))
+        .then(|| parts.next())
+        .flatten();
+    let (Some(name), Some(fields)) = (name, value.as_object()) else {
+        return Err(error);
+    };
+    let mut fields = fields.clone();
+    fields.insert(name.to_owned(), Value::from("filled in"));
+    Ok((
+        serde_json::from_value(Value::Object(fields))?,
+        Some(name.to_owned()),
+    ))
 }
 
 fn walk(path: &str, original: &Value, written: &Value, found: &mut Vec<Difference>) {
@@ -136,6 +165,12 @@ mod tests {
             paths(&disk),
             ["colour", "properties.diskSizeGb", "=\"Emtpy\""]
         );
+    }
+
+    #[test]
+    fn a_required_field_that_is_left_out_is_found() {
+        let disk = json!({"properties": {"creationData": {"createOption": "Empty"}, "lost": 1}});
+        assert_eq!(paths(&disk), ["properties.lost", "?location"]);
     }
 
     #[test]

@@ -79,6 +79,9 @@ impl Life {
                 .with_context(|| vm.id().to_string())?;
         }
         self.lists(location).await.context("lists")?;
+        // For the list that the model check reads later.
+        let left = self.disk("o-left")?;
+        self.azure.disks().create(&self.op(), &left, &v2(location)).await?;
         for disk in [&a, &b] {
             self.azure.disks().delete(&self.op(), disk).await?;
         }
