@@ -5,6 +5,7 @@ use std::sync::Arc;
 use azcsi_cloud::Disk;
 use azcsi_rpc::{GuardKey, validate};
 use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
+use azcsi_types::node::{NodeName, VmRef};
 use azcsi_types::op::Op;
 
 use super::Controller;
@@ -83,6 +84,67 @@ impl Controller {
         let facts = self.facts.put(uri, &disk);
         let incomplete = || ControllerError::Going(format!("volume {uri} is still being created"));
         Ok((facts.ok_or_else(incomplete)?, Some(disk)))
+    }
+}
+
+/// What is known about a machine that holds a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// It runs this node, or ran it until the node was deleted from Kubernetes.
+    Node(NodeName),
+    /// It does not exist any more.
+    Gone,
+    /// It is none of this cluster's machines.
+    Foreign,
+}
+
+impl Controller {
+    /// The node on a machine. A machine of the cluster's own resource group is known by its host
+    /// name even when Kubernetes has no node object for it any more.
+    pub(super) async fn whereabouts(
+        &self,
+        op: &Op,
+        vm: &VmRef,
+    ) -> Result<Whereabouts, ControllerError> {
+        let own = &self.settings;
+        let ours = vm
+            .id()
+            .subscription()
+            .eq_ignore_ascii_case(&own.subscription)
+            && vm
+                .id()
+                .resource_group()
+                .eq_ignore_ascii_case(&own.resource_group);
+        if let Some(node) = self.ports.nodes.node(op, vm).await? {
+            // Another cluster may have a node of the same name.
+            let same = ours || self.ports.nodes.machine(op, &node).await?.as_ref() == Some(vm);
+            return Ok(if same {
+                Whereabouts::Node(node)
+            } else {
+                Whereabouts::Foreign
+            });
+        }
+        match self.azure.vms().get(op, vm).await {
+            Ok(read) if ours => {
+                let name = read
+                    .computer_name()
+                    .unwrap_or_default()
+                    .to_ascii_lowercase();
+                Ok(name.parse().map_or(Whereabouts::Foreign, Whereabouts::Node))
+            }
+            Ok(_) => Ok(Whereabouts::Foreign),
+            Err(error)
+                if error.is_not_found()
+                    || error.is_parent_not_found()
+                    || error.is_vmss_instance_gone() =>
+            {
+                Ok(Whereabouts::Gone)
+            }
+            Err(error) => Err(ControllerError::azure(
+                format!("reading machine {vm}"),
+                error,
+            )),
+        }
     }
 }
 

@@ -96,7 +96,11 @@ pub fn body(draft: Draft<'_>) -> DiskCreate {
         location: spot.region.to_string(),
         extended_location: draft.extended_location,
         sku: params.sku.into(),
-        zones: spot.zone.iter().map(|zone| zone.number().to_string()).collect(),
+        zones: spot
+            .zone
+            .iter()
+            .map(|zone| zone.number().to_string())
+            .collect(),
         tags: draft.tags,
         properties: DiskCreateProperties {
             creation_data,
@@ -104,7 +108,10 @@ pub fn body(draft: Draft<'_>) -> DiskCreate {
             disk_iops_read_write: draft.provisioned.iops,
             disk_mbps_read_write: draft.provisioned.mbps,
             tier: performance.tier.clone(),
-            max_shares: params.shares.is_shared().then(|| params.shares.get().into()),
+            max_shares: params
+                .shares
+                .is_shared()
+                .then(|| params.shares.get().into()),
             bursting_enabled: performance.bursting.filter(|on| *on),
             encryption: params.encryption.as_ref().map(|encryption| Encryption {
                 kind: Some(encryption.kind.to_owned()),
@@ -146,7 +153,10 @@ pub fn compare(disk: &Disk, wanted: Wanted<'_>, reach: &[Place]) -> Result<(), S
     }
     // A disk without an owner is ours only if its name is the volume's own.
     if tags::find(&disk.tags, tag::PV_NAME).is_none()
-        && !disk.id.name().eq_ignore_ascii_case(&crate::model::names::derive(wanted.owner))
+        && !disk
+            .id
+            .name()
+            .eq_ignore_ascii_case(&crate::model::names::derive(wanted.owner))
     {
         return Err("it was not created for this volume".to_owned());
     }
@@ -171,7 +181,10 @@ pub fn compare(disk: &Disk, wanted: Wanted<'_>, reach: &[Place]) -> Result<(), S
     }
     if !meets(wanted.requirement, reach) {
         let places: Vec<String> = reach.iter().map(Place::label).collect();
-        return Err(format!("it can be reached from '{}' only", places.join("', '")));
+        return Err(format!(
+            "it can be reached from '{}' only",
+            places.join("', '")
+        ));
     }
     Ok(())
 }
@@ -181,7 +194,10 @@ pub fn compare(disk: &Disk, wanted: Wanted<'_>, reach: &[Place]) -> Result<(), S
 pub fn spot(disk: &Disk, home: &Region) -> Spot {
     let region = disk.location.parse().unwrap_or_else(|_| home.clone());
     let zone = match disk.zones.as_slice() {
-        [one] => one.parse().ok().and_then(|number| Zone::new(region.clone(), number)),
+        [one] => one
+            .parse()
+            .ok()
+            .and_then(|number| Zone::new(region.clone(), number)),
         _ => None,
     };
     Spot { region, zone }

@@ -64,13 +64,20 @@ fn a_zonal_source_keeps_its_copy_in_its_zone() {
         requisite: vec![zone("eastus2-1"), zone("eastus2-2")],
         preferred: vec![zone("eastus2-1")],
     };
-    assert_eq!(narrowed(both.clone(), Some(&source)).requisite, [zone("eastus2-2")]);
+    assert_eq!(
+        narrowed(both.clone(), Some(&source)).requisite,
+        [zone("eastus2-2")]
+    );
     assert_eq!(narrowed(both.clone(), None), both);
 }
 
 #[test]
 fn the_body_says_what_was_asked() {
-    let params = params(&[("skuName", "PremiumV2_LRS"), ("maxShares", "2"), ("logicalSectorSize", "512")]);
+    let params = params(&[
+        ("skuName", "PremiumV2_LRS"),
+        ("maxShares", "2"),
+        ("logicalSectorSize", "512"),
+    ]);
     let place = Spot {
         region: home(),
         zone: Some("eastus2-3".parse().unwrap()),
@@ -89,24 +96,37 @@ fn the_body_says_what_was_asked() {
     assert_eq!(body.properties.creation_data.create_option, "Copy");
     assert_eq!(body.properties.creation_data.logical_sector_size, Some(512));
     assert_eq!(body.properties.max_shares, Some(2));
-    assert_eq!(body.properties.network_access_policy.as_deref(), Some("DenyAll"));
+    assert_eq!(
+        body.properties.network_access_policy.as_deref(),
+        Some("DenyAll")
+    );
+}
+
+/// A zonal Premium copy of 8 GiB that belongs to volume `pvc-1`.
+fn existing() -> Disk {
+    disk(&format!(
+        r#"{{"id":"{ID}","location":"eastus2","zones":["1"],"sku":{{"name":"Premium_LRS"}},
+        "tags":{{"kubernetes.io-created-for-pv-name":"pvc-1"}},
+        "properties":{{"diskSizeGB":8,"creationData":{{"createOption":"Copy","sourceResourceId":"{OTHER}"}}}}}}"#
+    ))
+}
+
+fn in_zone(label: &str) -> Requirement {
+    Requirement {
+        requisite: vec![segments(&Place::from_label(label))],
+        preferred: Vec::new(),
+    }
 }
 
 #[test]
 fn a_disk_is_the_same_only_if_nothing_differs() {
-    let full = format!(
-        r#"{{"id":"{ID}","location":"eastus2","zones":["1"],"sku":{{"name":"Premium_LRS"}},
-        "tags":{{"kubernetes.io-created-for-pv-name":"pvc-1"}},
-        "properties":{{"diskSizeGB":8,"creationData":{{"createOption":"Copy","sourceResourceId":"{OTHER}"}}}}}}"#
-    );
-    let there = disk(&full);
+    let there = existing();
     let reach = [Place::from_label("eastus2-1")];
     let source = OTHER.to_uppercase().parse().unwrap();
-    let asked = Requirement {
-        requisite: vec![segments(&Place::from_label("eastus2-1"))],
-        preferred: Vec::new(),
-    };
+    let (asked, elsewhere) = (in_zone("eastus2-1"), in_zone("eastus2-2"));
     let premium = params(&[("skuName", "Premium_LRS")]);
+    let standard = params(&[]);
+    let shared = params(&[("skuName", "Premium_LRS"), ("maxShares", "2")]);
     let same = Wanted {
         params: &premium,
         range: range(8, 8),
@@ -115,34 +135,61 @@ fn a_disk_is_the_same_only_if_nothing_differs() {
         owner: "pvc-1",
     };
     assert_eq!(compare(&there, same, &reach), Ok(()));
-    let standard = params(&[]);
-    let shared = params(&[("skuName", "Premium_LRS"), ("maxShares", "2")]);
-    let elsewhere = Requirement {
-        requisite: vec![segments(&Place::from_label("eastus2-2"))],
-        preferred: Vec::new(),
-    };
+    let with_range = |range| Wanted { range, ..same };
+    let with_params = |params| Wanted { params, ..same };
+    let owner = "pvc-2";
+    let requirement = &elsewhere;
     for (wanted, word) in [
-        (Wanted { range: range(16, 0), ..same }, "size"),
-        (Wanted { range: range(1, 4), ..same }, "size"),
-        (Wanted { params: &standard, ..same }, "SKU"),
-        (Wanted { params: &shared, ..same }, "maxShares"),
-        (Wanted { source: None, ..same }, "copy of"),
-        (Wanted { requirement: &elsewhere, ..same }, "reached"),
-        (Wanted { owner: "pvc-2", ..same }, "belongs"),
+        (with_range(range(16, 0)), "size"),
+        (with_range(range(1, 4)), "size"),
+        (with_params(&standard), "SKU"),
+        (with_params(&shared), "maxShares"),
+        (
+            Wanted {
+                source: None,
+                ..same
+            },
+            "copy of",
+        ),
+        (
+            Wanted {
+                requirement,
+                ..same
+            },
+            "reached",
+        ),
+        (Wanted { owner, ..same }, "belongs"),
     ] {
         let difference = compare(&there, wanted, &reach).unwrap_err();
         assert!(difference.contains(word), "{difference}");
     }
-    let mut foreign = there;
+}
+
+#[test]
+fn a_disk_without_an_owner_is_known_by_its_name_only() {
+    let mut foreign = existing();
     foreign.tags.clear();
-    assert_eq!(compare(&foreign, same, &reach), Ok(()));
+    let source = OTHER.parse().unwrap();
+    let premium = params(&[("skuName", "Premium_LRS")]);
+    let anywhere = Requirement::default();
+    let wanted = Wanted {
+        params: &premium,
+        range: range(8, 8),
+        source: Some(&source),
+        requirement: &anywhere,
+        owner: "pvc-1",
+    };
+    assert_eq!(compare(&foreign, wanted, &[]), Ok(()));
     foreign.id = OTHER.parse().unwrap();
-    assert!(compare(&foreign, same, &reach).unwrap_err().contains("not created"));
+    let difference = compare(&foreign, wanted, &[]).unwrap_err();
+    assert!(difference.contains("not created"));
 }
 
 #[test]
 fn the_place_of_a_disk_is_read_from_region_and_zones() {
-    let zonal = disk(&format!(r#"{{"id":"{ID}","location":"East US 2","zones":["2"]}}"#));
+    let zonal = disk(&format!(
+        r#"{{"id":"{ID}","location":"East US 2","zones":["2"]}}"#
+    ));
     assert_eq!(spot(&zonal, &home()).zone.unwrap().to_string(), "eastus2-2");
     let regional = disk(&format!(r#"{{"id":"{ID}","location":"westus"}}"#));
     assert_eq!(spot(&regional, &home()).zone, None);

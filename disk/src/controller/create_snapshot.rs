@@ -52,7 +52,8 @@ impl Handler for CreateSnapshot {
         let mut params = SnapshotParams::parse(sorted(map))?;
         if params.access_mode == Some("AzureActiveDirectory") {
             return Err(ControllerError::Refused(
-                "parameter 'dataAccessAuthMode' is 'AzureActiveDirectory': only None is supported".to_owned(),
+                "parameter 'dataAccessAuthMode' is 'AzureActiveDirectory': only None is supported"
+                    .to_owned(),
             ));
         }
         params.incremental &= !ctx.settings.stack;
@@ -164,7 +165,11 @@ impl Work<'_> {
                     local = None;
                 }
                 Step::AwaitLocal => return self.pending(local.as_ref()),
-                Step::Done => return wanted.as_ref().map_or_else(|| self.pending(None), |there| self.found(there)),
+                Step::Done => {
+                    return wanted
+                        .as_ref()
+                        .map_or_else(|| self.pending(None), |there| self.found(there));
+                }
             }
         }
     }
@@ -172,8 +177,12 @@ impl Work<'_> {
     fn local(&self) -> Result<SnapshotUri, ControllerError> {
         let uri = &self.request.snapshot;
         let name = snapshot_plan::local_name(uri.name());
-        SnapshotUri::new(self.request.source.subscription(), uri.resource_group(), &name)
-            .map_err(|error| ControllerError::Refused(error.to_string()))
+        SnapshotUri::new(
+            self.request.source.subscription(),
+            uri.resource_group(),
+            &name,
+        )
+        .map_err(|error| ControllerError::Refused(error.to_string()))
     }
 
     /// The region of the disk; `None` if the disk is gone, which is no harm once it was copied.
@@ -224,7 +233,8 @@ impl Work<'_> {
     async fn create_local(&self, uri: &SnapshotUri) -> Result<Snapshot, ControllerError> {
         if !self.request.params.incremental {
             return Err(ControllerError::Refused(
-                "parameter 'location' names another region, which needs incremental snapshots".to_owned(),
+                "parameter 'location' names another region, which needs incremental snapshots"
+                    .to_owned(),
             ));
         }
         let disk = self.disk().await?;
@@ -239,8 +249,7 @@ impl Work<'_> {
     ) -> Result<Snapshot, ControllerError> {
         let region = region.unwrap_or(&self.ctx.settings.location);
         let request = self.request;
-        let body =
-            snapshot_plan::copy_body(&request.params, &request.source, local.id(), region);
+        let body = snapshot_plan::copy_body(&request.params, &request.source, local.id(), region);
         self.put(&request.snapshot, &body).await
     }
 

@@ -84,7 +84,10 @@ impl Handler for CreateVolume {
         let access = validate::capabilities(wire.volume_capabilities)?;
         let range = validate::capacity_range(wire.capacity_range)?;
         let given = sorted(validate::map("parameters", wire.parameters)?);
-        let mutable = sorted(validate::map("mutable_parameters", wire.mutable_parameters)?);
+        let mutable = sorted(validate::map(
+            "mutable_parameters",
+            wire.mutable_parameters,
+        )?);
         let mut params = DiskParams::parse(given.clone(), mutable.clone())?;
         check(ctx, &params, &access)?;
         let source = source(wire.volume_content_source.clone())?;
@@ -175,17 +178,19 @@ fn check(ctx: &Controller, params: &DiskParams, access: &[Access]) -> Result<(),
     Ok(())
 }
 
-fn target(
-    ctx: &Controller,
-    params: &DiskParams,
-    owner: &str,
-) -> Result<DiskUri, ControllerError> {
+fn target(ctx: &Controller, params: &DiskParams, owner: &str) -> Result<DiskUri, ControllerError> {
     let wish = params.disk_name.as_deref();
-    let name = wish.map_or_else(|| owner.to_owned(), |wish| template::expand(wish, &params.claim));
+    let name = wish.map_or_else(
+        || owner.to_owned(),
+        |wish| template::expand(wish, &params.claim),
+    );
     let place = &params.placement;
     let home = &ctx.settings;
     let subscription = place.subscription.as_deref().unwrap_or(&home.subscription);
-    let group = place.resource_group.as_deref().unwrap_or(&home.resource_group);
+    let group = place
+        .resource_group
+        .as_deref()
+        .unwrap_or(&home.resource_group);
     DiskUri::new(subscription, group, &names::derive(&name))
         .map_err(|error| ControllerError::Refused(error.to_string()))
 }
@@ -211,7 +216,9 @@ fn source(wire: Option<v1::VolumeContentSource>) -> Result<Option<Source>, Contr
 fn requirement(wire: Option<v1::TopologyRequirement>) -> Requirement {
     let segments = |terms: Vec<v1::Topology>| -> Vec<Segments> {
         let terms = terms.into_iter();
-        terms.map(|term| term.segments.into_iter().collect()).collect()
+        terms
+            .map(|term| term.segments.into_iter().collect())
+            .collect()
     };
     let wire = wire.unwrap_or_default();
     Requirement {
@@ -341,8 +348,8 @@ fn within_reach(
 
 /// Zones of the SKU, asked for only where they matter.
 async fn zones(ctx: &Controller, op: &Op, request: &Request, spot: &Spot) -> SkuZones {
-    let asked = !request.requirement.requisite.is_empty()
-        || !request.requirement.preferred.is_empty();
+    let asked =
+        !request.requirement.requisite.is_empty() || !request.requirement.preferred.is_empty();
     if ctx.settings.stack || !(asked || request.params.sku.is_zone_redundant()) {
         return SkuZones::default();
     }
@@ -396,7 +403,9 @@ fn reply(
 ) -> Result<Reply, ControllerError> {
     let uri = &request.disk;
     let size = disk.size().ok_or_else(|| {
-        ControllerError::Going(format!("disk {uri} is being created: its size is not known yet"))
+        ControllerError::Going(format!(
+            "disk {uri} is being created: its size is not known yet"
+        ))
     })?;
     if !request.range.admits(size.bytes()) {
         return Err(ControllerError::Differs {

@@ -80,7 +80,9 @@ async fn delete_left_over(
         return Ok(());
     }
     let source = wanted.as_ref().and_then(snapshot_plan::source);
-    let subscription = source.as_ref().map_or(uri.subscription(), |disk| disk.subscription());
+    let subscription = source
+        .as_ref()
+        .map_or(uri.subscription(), |disk| disk.subscription());
     let name = snapshot_plan::local_name(uri.name());
     let local = SnapshotUri::new(subscription, uri.resource_group(), &name)
         .map_err(|error| ControllerError::Refused(error.to_string()))?;

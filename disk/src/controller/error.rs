@@ -94,7 +94,7 @@ pub enum ControllerError {
         node: String,
         /// What happened.
         #[source]
-        source: AttachError,
+        source: Box<AttachError>,
     },
     /// A lookup in Kubernetes or Azure.
     #[error(transparent)]

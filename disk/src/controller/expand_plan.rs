@@ -67,7 +67,10 @@ fn check_state(disk: &Disk, size: GiB, online: Online) -> Result<(), NoGrowth> {
     if disk.max_shares() > 1 {
         return refuse("a shared disk grows only while no machine holds it");
     }
-    let copying = disk.properties.completion_percent.is_some_and(|percent| percent < 100.0);
+    let copying = disk
+        .properties
+        .completion_percent
+        .is_some_and(|percent| percent < 100.0);
     if copying {
         return refuse("the disk is still being copied; it can grow when that has ended");
     }
@@ -124,7 +127,11 @@ mod tests {
         assert!(grow(&v2, 8000, Online::Allowed));
         let shared = disk("Premium_LRS", 10, &format!(r#"{ATTACHED},"maxShares":2"#));
         assert!(!grow(&shared, 20, Online::Allowed));
-        let copying = disk("PremiumV2_LRS", 10, &format!(r#"{ATTACHED},"completionPercent":5"#));
+        let copying = disk(
+            "PremiumV2_LRS",
+            10,
+            &format!(r#"{ATTACHED},"completionPercent":5"#),
+        );
         assert!(!grow(&copying, 20, Online::Allowed));
     }
 }

@@ -61,7 +61,10 @@ impl Handler for GetCapacity {
         let params = &request.params;
         let home = &ctx.settings.location;
         let wanted = params.placement.location.as_ref();
-        let zones = ctx.skus.zones(&op, wanted.unwrap_or(home), params.sku).await;
+        let zones = ctx
+            .skus
+            .zones(&op, wanted.unwrap_or(home), params.sku)
+            .await;
         let spot = topology::pick(&request.requirement, wanted, home, (params.sku, &zones));
         Ok(spot.ok().map(|_| (params.sku.least(), params.sku.most())))
     }

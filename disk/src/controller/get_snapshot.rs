@@ -118,11 +118,7 @@ impl Handler for GetSnapshot {
         Scope::Read
     }
 
-    async fn run(
-        ctx: Arc<Controller>,
-        uri: SnapshotUri,
-        op: Op,
-    ) -> Result<Taken, ControllerError> {
+    async fn run(ctx: Arc<Controller>, uri: SnapshotUri, op: Op) -> Result<Taken, ControllerError> {
         let snapshot = ctx.need_snapshot(&op, &uri).await?;
         Taken::found(&snapshot)
             .ok_or_else(|| ControllerError::Going(format!("snapshot {uri} is being created")))

@@ -47,7 +47,6 @@ impl Handler for GetVolume {
             volume: Some(super::list_volumes::volume(&disk)),
             status: Some(v1::controller_get_volume_response::VolumeStatus {
                 published_node_ids: nodes,
-                ..Default::default()
             }),
         }
     }

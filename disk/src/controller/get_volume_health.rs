@@ -10,6 +10,7 @@ use azcsi_types::node::VmRef;
 use azcsi_types::op::Op;
 
 use super::Controller;
+use super::common::Whereabouts;
 use super::error::ControllerError;
 use super::health::{self, Condition, Holders};
 
@@ -63,11 +64,11 @@ pub(super) async fn holders(
     disk: &Disk,
 ) -> Result<Holders, ControllerError> {
     for id in disk.holders() {
-        let node = match VmRef::try_from(id.clone()) {
-            Ok(vm) => ctx.ports.nodes.node(op, &vm).await?,
-            Err(_) => None,
+        let foreign = match VmRef::try_from(id.clone()) {
+            Ok(vm) => ctx.whereabouts(op, &vm).await? == Whereabouts::Foreign,
+            Err(_) => true,
         };
-        if node.is_none() {
+        if foreign {
             return Ok(Holders::Foreign);
         }
     }

@@ -49,16 +49,24 @@ fn inaccessible(disk: &Disk, holders: Holders) -> Option<Condition> {
             "HeldByForeignMachine",
             format!(
                 "the disk is attached to {}, which is no node of this cluster: detach it there",
-                disk.holders().first().map_or_else(String::new, ToString::to_string)
+                disk.holders()
+                    .first()
+                    .map_or_else(String::new, ToString::to_string)
             ),
         )
-    } else if matches!(state, Some(DiskState::ActiveSas | DiskState::ActiveSasFrozen)) {
+    } else if matches!(
+        state,
+        Some(DiskState::ActiveSas | DiskState::ActiveSasFrozen)
+    ) {
         (
             "AccessGranted",
             "a shared access signature is outstanding, so the disk cannot be attached: revoke it"
                 .to_owned(),
         )
-    } else if matches!(state, Some(DiskState::ReadyToUpload | DiskState::ActiveUpload)) {
+    } else if matches!(
+        state,
+        Some(DiskState::ReadyToUpload | DiskState::ActiveUpload)
+    ) {
         (
             "UploadRunning",
             "the disk waits for the end of an upload and cannot be attached".to_owned(),
@@ -127,12 +135,32 @@ mod tests {
     fn each_condition_has_its_reason() {
         for (properties, holders, reasons) in [
             ("", Holders::Known, &[][..]),
-            (r#""diskState":"Attached","provisioningState":"Succeeded""#, Holders::Known, &[]),
+            (
+                r#""diskState":"Attached","provisioningState":"Succeeded""#,
+                Holders::Known,
+                &[],
+            ),
             (r#""completionPercent":100"#, Holders::Known, &[]),
-            (r#""diskState":"ActiveSAS""#, Holders::Known, &["AccessGranted"]),
-            (r#""diskState":"ActiveUpload""#, Holders::Known, &["UploadRunning"]),
-            (r#""provisioningState":"Failed""#, Holders::Known, &["ProvisioningFailed"]),
-            (r#""completionPercent":5"#, Holders::Foreign, &["HeldByForeignMachine", "BackgroundCopy"]),
+            (
+                r#""diskState":"ActiveSAS""#,
+                Holders::Known,
+                &["AccessGranted"],
+            ),
+            (
+                r#""diskState":"ActiveUpload""#,
+                Holders::Known,
+                &["UploadRunning"],
+            ),
+            (
+                r#""provisioningState":"Failed""#,
+                Holders::Known,
+                &["ProvisioningFailed"],
+            ),
+            (
+                r#""completionPercent":5"#,
+                Holders::Foreign,
+                &["HeldByForeignMachine", "BackgroundCopy"],
+            ),
         ] {
             let found = conditions(&disk(properties), holders);
             let found: Vec<_> = found.iter().map(|condition| condition.reason).collect();
@@ -142,7 +170,8 @@ mod tests {
 
     #[test]
     fn no_severity_is_reported_twice() {
-        let all = disk(r#""diskState":"ActiveSAS","provisioningState":"Failed","completionPercent":5"#);
+        let all =
+            disk(r#""diskState":"ActiveSAS","provisioningState":"Failed","completionPercent":5"#);
         let found = conditions(&all, Holders::Foreign);
         assert_eq!(found.len(), 2);
         assert_ne!(found[0].severity, found[1].severity);

@@ -141,7 +141,11 @@ impl Controller {
                 Err(error) if error.is_group_not_found() => Vec::new(),
                 Err(error) => return Err(ControllerError::azure("listing snapshots", error)),
             };
-            all.extend(found.into_iter().map(|one| (one.id.folded(), Arc::new(one))));
+            all.extend(
+                found
+                    .into_iter()
+                    .map(|one| (one.id.folded(), Arc::new(one))),
+            );
         }
         Ok(self.snapshots.put(&*self.clock, all))
     }
@@ -159,7 +163,12 @@ mod tests {
         assert!(matches!(filter("", &disk), Filter::Of(_)));
         assert!(matches!(filter(&snapshot, ""), Filter::One(_, None)));
         assert!(matches!(filter(&snapshot, &disk), Filter::One(_, Some(_))));
-        for (snapshot, disk) in [("x", ""), ("", "x"), (snapshot.as_str(), "x"), ("x", disk.as_str())] {
+        for (snapshot, disk) in [
+            ("x", ""),
+            ("", "x"),
+            (snapshot.as_str(), "x"),
+            ("x", disk.as_str()),
+        ] {
             assert!(matches!(filter(snapshot, disk), Filter::None));
         }
     }

@@ -80,7 +80,6 @@ impl Handler for ListVolumes {
                 volume: Some(volume(&disk)),
                 status: Some(v1::list_volumes_response::VolumeStatus {
                     published_node_ids: nodes,
-                    ..Default::default()
                 }),
             })
             .collect();
@@ -136,7 +135,7 @@ impl Controller {
                 Err(error) if error.is_group_not_found() => Vec::new(),
                 Err(error) => return Err(ControllerError::azure("listing disks", error)),
             };
-            let data = found.into_iter().filter(|disk| disk_is_data(disk));
+            let data = found.into_iter().filter(disk_is_data);
             all.extend(data.map(|disk| (disk.id.folded(), Arc::new(disk))));
         }
         Ok(self.disks.put(&*self.clock, all))
@@ -185,12 +184,27 @@ mod tests {
     #[test]
     fn only_keys_of_entries_are_tokens() {
         let key = DiskUri::new("S", "G", "D").unwrap().folded();
-        assert_eq!(page_request::<DiskUri>(1, key.clone()).unwrap().after, Some(key.clone()));
-        assert!(page_request::<DiskUri>(0, String::new()).unwrap().after.is_none());
-        for wrong in ["invalid-token".to_owned(), "7".to_owned(), key.to_uppercase()] {
+        assert_eq!(
+            page_request::<DiskUri>(1, key.clone()).unwrap().after,
+            Some(key.clone())
+        );
+        assert!(
+            page_request::<DiskUri>(0, String::new())
+                .unwrap()
+                .after
+                .is_none()
+        );
+        for wrong in [
+            "invalid-token".to_owned(),
+            "7".to_owned(),
+            key.to_uppercase(),
+        ] {
             let error = page_request::<DiskUri>(0, wrong).unwrap_err();
             assert_eq!(error.fault(), Fault::InProgress);
         }
-        assert_eq!(page_request::<DiskUri>(-1, key).unwrap_err().fault(), Fault::Invalid);
+        assert_eq!(
+            page_request::<DiskUri>(-1, key).unwrap_err().fault(),
+            Fault::Invalid
+        );
     }
 }

@@ -48,7 +48,10 @@ pub fn plan(disk: &Disk, wish: &MutableParams) -> Result<Option<DiskUpdate>, Inf
     let own = &disk.properties;
     let changed = |wish: Option<u64>, is: Option<u64>| wish.filter(|wish| is != Some(*wish));
     let word = |wish: Option<&str>, is: &Option<String>| {
-        let same = |wish: &str| is.as_deref().is_some_and(|is| is.eq_ignore_ascii_case(wish));
+        let same = |wish: &str| {
+            is.as_deref()
+                .is_some_and(|is| is.eq_ignore_ascii_case(wish))
+        };
         wish.filter(|wish| !same(wish)).map(str::to_owned)
     };
     let shares = wish.shares.map(|shares| u32::from(shares.get()));
@@ -102,7 +105,9 @@ fn check(
     if wish.iops.is_some() || wish.mbps.is_some() {
         // A value that stays is judged together with the one that changes.
         let values = Provisioned {
-            iops: wish.iops.or(own.disk_iops_read_write.filter(|_| is == Some(sku))),
+            iops: wish
+                .iops
+                .or(own.disk_iops_read_write.filter(|_| is == Some(sku))),
             mbps: wish.mbps,
         };
         performance::check(sku, size, values)?;
@@ -155,13 +160,18 @@ mod tests {
     }
 
     fn wish(pairs: &[(&str, &str)]) -> MutableParams {
-        let pairs = pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        let pairs = pairs
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()));
         MutableParams::parse(pairs.collect()).unwrap()
     }
 
     #[test]
     fn what_is_so_already_is_not_sent() {
-        let v2 = disk("PremiumV2_LRS", r#","diskIOPSReadWrite":4000,"diskMBpsReadWrite":200"#);
+        let v2 = disk(
+            "PremiumV2_LRS",
+            r#","diskIOPSReadWrite":4000,"diskMBpsReadWrite":200"#,
+        );
         for pairs in [
             &[][..],
             &[("skuName", "PremiumV2_LRS")],
@@ -174,7 +184,10 @@ mod tests {
 
     #[test]
     fn only_what_changes_is_sent() {
-        let v2 = disk("PremiumV2_LRS", r#","diskIOPSReadWrite":4000,"diskMBpsReadWrite":200"#);
+        let v2 = disk(
+            "PremiumV2_LRS",
+            r#","diskIOPSReadWrite":4000,"diskMBpsReadWrite":200"#,
+        );
         let change = wish(&[("diskIOPSReadWrite", "5000"), ("tags", "c=d")]);
         let update = plan(&v2, &change).unwrap().unwrap();
         assert_eq!(update.properties.disk_iops_read_write, Some(5000));
@@ -182,13 +195,16 @@ mod tests {
         assert_eq!(update.sku, None);
         assert_eq!(update.tags.unwrap().len(), 2);
         let premium = disk("Premium_LRS", "");
-        let update = plan(&premium, &wish(&[("skuName", "StandardSSD_LRS")])).unwrap().unwrap();
+        let update = plan(&premium, &wish(&[("skuName", "StandardSSD_LRS")]))
+            .unwrap()
+            .unwrap();
         assert_eq!(update.sku.unwrap().name, "StandardSSD_LRS");
     }
 
     #[test]
     fn what_can_never_be_is_refused() {
-        let converts = |from: &str, to: &str| plan(&disk(from, ""), &wish(&[("skuName", to)])).is_ok();
+        let converts =
+            |from: &str, to: &str| plan(&disk(from, ""), &wish(&[("skuName", to)])).is_ok();
         assert!(converts("Premium_LRS", "PremiumV2_LRS"));
         assert!(converts("Premium_ZRS", "StandardSSD_ZRS"));
         for (from, to) in [

@@ -10,6 +10,7 @@ use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::lun::{Lun, LunSet};
 use azcsi_types::node::{NodeName, VmRef};
 use azcsi_types::op::Op;
+use azcsi_types::resource_id::ResourceId;
 use azcsi_types::sku::{Caching, DiskSku};
 
 use super::Controller;
@@ -17,7 +18,7 @@ use super::attach::dangling::{self, Dangling, Holder};
 use super::attach::decide::{AttachSpec, How};
 use super::attach::error::AttachError;
 use super::attach::owner;
-use super::common::{absent_volume, attachment_guard};
+use super::common::{Whereabouts, absent_volume, attachment_guard};
 use super::error::ControllerError;
 use super::facts::DiskFacts;
 use super::ports::Claim;
@@ -101,7 +102,9 @@ impl Handler for Publish {
 
 pub(super) fn node_name(text: String) -> Result<NodeName, ControllerError> {
     text.parse()
-        .map_err(|error: azcsi_types::node::NotANodeName| ControllerError::Refused(error.to_string()))
+        .map_err(|error: azcsi_types::node::NotANodeName| {
+            ControllerError::Refused(error.to_string())
+        })
 }
 
 fn context(request: Request, facts: &DiskFacts, lun: Lun) -> PublishContext {
@@ -175,6 +178,13 @@ impl Work<'_> {
                     Err(error) => error,
                 }
             }
+            AttachError::Owned { .. } if self.facts.shares.is_shared() => {
+                ControllerError::NoRoom(format!(
+                    "volume {} is attached to as many machines as its maxShares {} allows",
+                    self.request.disk,
+                    self.facts.shares.get()
+                ))
+            }
             error => self.attach_error(error),
         }
     }
@@ -183,14 +193,18 @@ impl Work<'_> {
         ControllerError::Attach {
             disk: self.request.disk.clone(),
             node: self.request.node.to_string(),
-            source,
+            source: Box::new(source),
         }
     }
 
     async fn spec(&self) -> AttachSpec {
         let own = [self.request.disk.clone()];
         let avoid = if self.ctx.settings.collision_guard {
-            self.ctx.ports.attachments.slots(&self.request.node, &own).await
+            self.ctx
+                .ports
+                .attachments
+                .slots(&self.request.node, &own)
+                .await
         } else {
             LunSet::EMPTY
         };
@@ -222,14 +236,7 @@ impl Work<'_> {
             return Ok(());
         }
         for holder in disk.holders() {
-            let other = VmRef::try_from(holder.clone()).ok();
-            let node = match &other {
-                Some(other) => self.ctx.ports.nodes.node(self.op, other).await?,
-                None => None,
-            };
-            let claim = self.claim(node.as_ref()).await;
-            let verdict = dangling::decide(Holder { vm: other, node, claim });
-            match verdict {
+            match dangling::decide(self.holder(holder).await?) {
                 Dangling::Release(other) => self.release(&other).await?,
                 Dangling::Held(place) => {
                     return Err(ControllerError::State(format!(
@@ -242,19 +249,40 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Whether anything wants the disk on that node. A machine without a node runs no pods of this
-    /// cluster, yet it may belong to another one: that cannot be told.
-    async fn claim(&self, node: Option<&NodeName>) -> Claim {
-        match node {
-            Some(node) => self.ctx.ports.attachments.claim(&self.request.disk, node).await,
-            None => Claim::Unknown,
-        }
+    /// Who holds the disk and whether Kubernetes wants it there. What a machine that is none of this
+    /// cluster's does with the disk cannot be told.
+    async fn holder(&self, id: &ResourceId) -> Result<Holder, ControllerError> {
+        let Ok(vm) = VmRef::try_from(id.clone()) else {
+            return Ok(Holder {
+                vm: None,
+                node: None,
+                claim: Claim::Unknown,
+            });
+        };
+        let (node, claim) = match self.ctx.whereabouts(self.op, &vm).await? {
+            Whereabouts::Node(node) => {
+                let attachments = &self.ctx.ports.attachments;
+                let claim = attachments.claim(&self.request.disk, &node).await;
+                (Some(node), claim)
+            }
+            // Nothing can be in use on a machine that does not exist.
+            Whereabouts::Gone => (None, Claim::None),
+            Whereabouts::Foreign => (None, Claim::Unknown),
+        };
+        Ok(Holder {
+            vm: Some(vm),
+            node,
+            claim,
+        })
     }
 
     async fn release(&self, other: &VmRef) -> Result<(), ControllerError> {
         tracing::warn!(disk = %self.request.disk, machine = %other, "detaching a disk that nobody wants there");
         let engine = &self.ctx.attach;
-        match engine.detach(self.op, other, &self.request.disk, How::Graceful).await {
+        match engine
+            .detach(self.op, other, &self.request.disk, How::Graceful)
+            .await
+        {
             Ok(()) => Ok(()),
             // Where no machine is, no disk is held; the attach that follows proves it.
             Err(AttachError::Gone { .. }) => Ok(()),

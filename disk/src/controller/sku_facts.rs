@@ -79,12 +79,18 @@ impl SkuFacts {
 fn zones(skus: &[ResourceSku], region: &Region) -> HashMap<String, SkuZones> {
     let mut found: HashMap<String, SkuZones> = HashMap::new();
     let here = |name: &str| name.parse::<Region>().is_ok_and(|other| other == *region);
-    for sku in skus.iter().filter(|sku| sku.resource_type.eq_ignore_ascii_case("disks")) {
+    for sku in skus
+        .iter()
+        .filter(|sku| sku.resource_type.eq_ignore_ascii_case("disks"))
+    {
         let Ok(name) = sku.name.parse::<DiskSku>() else {
             continue;
         };
         let entry = found.entry(name.as_str().to_owned()).or_default();
-        let places = sku.location_info.iter().filter(|place| here(&place.location));
+        let places = sku
+            .location_info
+            .iter()
+            .filter(|place| here(&place.location));
         add(&mut entry.offered, places.flat_map(|place| &place.zones));
         for restriction in &sku.restrictions {
             if restriction.kind.eq_ignore_ascii_case("Zone") {
@@ -127,9 +133,16 @@ mod tests {
             }],
             ..ResourceSku::default()
         };
-        let found = zones(&[sku(&["2", "1"], &[]), sku(&["3", "1"], &["3"])], &"eastus2".parse().unwrap());
+        let found = zones(
+            &[sku(&["2", "1"], &[]), sku(&["3", "1"], &["3"])],
+            &"eastus2".parse().unwrap(),
+        );
         assert_eq!(found["Premium_LRS"].offered, [1, 2, 3]);
         assert_eq!(found["Premium_LRS"].restricted, [3]);
-        assert!(zones(&[sku(&["1"], &[])], &"westus".parse().unwrap())["Premium_LRS"].offered.is_empty());
+        assert!(
+            zones(&[sku(&["1"], &[])], &"westus".parse().unwrap())["Premium_LRS"]
+                .offered
+                .is_empty()
+        );
     }
 }

@@ -24,7 +24,10 @@ const LOCAL: &str = "local_";
 /// The name of the snapshot beside the disk.
 #[must_use]
 pub fn local_name(name: &str) -> String {
-    format!("{LOCAL}{}", names::within(name, DISK_NAME_LIMIT - LOCAL.len()))
+    format!(
+        "{LOCAL}{}",
+        names::within(name, DISK_NAME_LIMIT - LOCAL.len())
+    )
 }
 
 /// What is there, and what is wanted.
@@ -97,9 +100,17 @@ pub fn is_of(snapshot: &Snapshot, disk: &DiskUri) -> bool {
 /// The disk that a snapshot is of, as far as it can be told.
 #[must_use]
 pub fn source(snapshot: &Snapshot) -> Option<DiskUri> {
-    let direct = snapshot.properties.creation_data.source_resource_id.as_ref();
+    let direct = snapshot
+        .properties
+        .creation_data
+        .source_resource_id
+        .as_ref();
     let direct = direct.and_then(|id| DiskUri::try_from(id.clone()).ok());
-    direct.or_else(|| tags::find(&snapshot.tags, tag::SOURCE_VOLUME_ID)?.parse().ok())
+    direct.or_else(|| {
+        tags::find(&snapshot.tags, tag::SOURCE_VOLUME_ID)?
+            .parse()
+            .ok()
+    })
 }
 
 /// The tags of a snapshot; custom ones win.
@@ -135,7 +146,9 @@ pub fn body(
     disk: &Disk,
     extended_location: Option<ExtendedLocation>,
 ) -> SnapshotCreate {
-    let only_incremental = disk.sku().is_some_and(|sku| sku.needs_incremental_snapshots());
+    let only_incremental = disk
+        .sku()
+        .is_some_and(|sku| sku.needs_incremental_snapshots());
     let mut creation_data = CreationData::copy(source.id().clone());
     creation_data.instant_access_duration_minutes = params.instant_access;
     SnapshotCreate {
@@ -193,7 +206,10 @@ pub fn copy_body(
 /// Whether a snapshot may be deleted as the one beside the disk of another: by its source.
 #[must_use]
 pub fn is_local_of(local: &Snapshot, wanted: &SnapshotUri, source: Option<&DiskUri>) -> bool {
-    local.id.name().eq_ignore_ascii_case(&local_name(wanted.name()))
+    local
+        .id
+        .name()
+        .eq_ignore_ascii_case(&local_name(wanted.name()))
         && tags::find(&local.tags, tag::SOURCE_VOLUME_ID).is_some()
         && source.is_none_or(|source| is_of(local, source))
 }
@@ -225,11 +241,19 @@ mod tests {
     fn one_region_takes_one_step() {
         let source = disk("d");
         let at = |wanted: Option<&Snapshot>| {
-            step(Facts { source: &source, wanted, local: None, remote: Remote::No })
+            step(Facts {
+                source: &source,
+                wanted,
+                local: None,
+                remote: Remote::No,
+            })
         };
         assert_eq!(at(None), Step::Create);
         assert_eq!(at(Some(&snapshot("n", "disks/d", 5))), Step::Done);
-        assert_eq!(at(Some(&snapshot("n", "disks/other", 100))), Step::OtherSource);
+        assert_eq!(
+            at(Some(&snapshot("n", "disks/other", 100))),
+            Step::OtherSource
+        );
     }
 
     #[test]
@@ -249,14 +273,22 @@ mod tests {
             (Some(&copied), Some(&full), Step::DeleteLocal),
             (Some(&copied), None, Step::Done),
         ] {
-            let facts = Facts { source: &source, wanted, local, remote: Remote::Yes };
+            let facts = Facts {
+                source: &source,
+                wanted,
+                local,
+                remote: Remote::Yes,
+            };
             assert_eq!(step(facts), expected);
         }
     }
 
     #[test]
     fn a_copy_knows_its_disk_by_its_tag() {
-        assert_eq!(source(&snapshot("n", "snapshots/local_n", 5)), Some(disk("d")));
+        assert_eq!(
+            source(&snapshot("n", "snapshots/local_n", 5)),
+            Some(disk("d"))
+        );
         assert_eq!(source(&snapshot("n", "disks/e", 5)), Some(disk("e")));
     }
 
@@ -283,7 +315,11 @@ mod tests {
         assert!(is_local_of(&local, &wanted, None));
         assert!(is_local_of(&local, &wanted, Some(&disk("d"))));
         assert!(!is_local_of(&local, &wanted, Some(&disk("e"))));
-        assert!(!is_local_of(&snapshot("local_m", "disks/d", 100), &wanted, None));
+        assert!(!is_local_of(
+            &snapshot("local_m", "disks/d", 100),
+            &wanted,
+            None
+        ));
         assert!(is_disk_name(&local_name(&"x".repeat(80))));
     }
 }

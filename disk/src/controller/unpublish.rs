@@ -13,7 +13,7 @@ use super::Controller;
 use super::attach::decide::How;
 use super::attach::error::AttachError;
 use super::attach::{force, owner};
-use super::common::attachment_guard;
+use super::common::{Whereabouts, attachment_guard};
 use super::error::ControllerError;
 
 /// The RPC.
@@ -80,8 +80,8 @@ impl Handler for Unpublish {
             disk: &disk,
         };
         match request.node {
-            Some(node) => work.from_node(&node).await,
-            None => work.from_everywhere().await,
+            Some(node) => work.leave_node(&node).await,
+            None => work.leave_all().await,
         }
     }
 
@@ -98,25 +98,25 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    async fn from_node(&self, node: &NodeName) -> Result<(), ControllerError> {
+    async fn leave_node(&self, node: &NodeName) -> Result<(), ControllerError> {
         match self.ctx.ports.nodes.machine(self.op, node).await? {
-            Some(vm) => self.from_machine(&vm, Some(node)).await,
+            Some(vm) => self.leave_machine(&vm, Some(node)).await,
             None => self.proven_free_of(node).await,
         }
     }
 
-    async fn from_everywhere(&self) -> Result<(), ControllerError> {
+    async fn leave_all(&self) -> Result<(), ControllerError> {
         let Some(disk) = self.ctx.find_disk(self.op, self.disk).await? else {
             return Ok(());
         };
         for vm in owner::machines(disk.holders()) {
             let node = self.ctx.ports.nodes.node(self.op, &vm).await?;
-            self.from_machine(&vm, node.as_ref()).await?;
+            self.leave_machine(&vm, node.as_ref()).await?;
         }
         Ok(())
     }
 
-    async fn from_machine(
+    async fn leave_machine(
         &self,
         vm: &VmRef,
         node: Option<&NodeName>,
@@ -130,7 +130,7 @@ impl Work<'_> {
             Err(source) => Err(ControllerError::Attach {
                 disk: self.disk.clone(),
                 node: node.map_or_else(|| vm.to_string(), ToString::to_string),
-                source,
+                source: Box::new(source),
             }),
         }
     }
@@ -159,16 +159,20 @@ impl Work<'_> {
         Err(self.still_held(vm))
     }
 
-    /// The node has no machine, as far as can be told: the disk must not be in one that runs it.
+    /// No machine is known for the node: the disk must not be in one that runs it all the same.
     async fn proven_free_of(&self, node: &NodeName) -> Result<(), ControllerError> {
         let Some(disk) = self.ctx.find_disk(self.op, self.disk).await? else {
             return Ok(());
         };
         for vm in owner::machines(disk.holders()) {
-            match self.ctx.ports.nodes.node(self.op, &vm).await? {
-                Some(other) if other != *node => {}
-                // No node is known on the machine: it may be the one that is asked about.
-                _ => self.from_machine(&vm, Some(node)).await?,
+            match self.ctx.whereabouts(self.op, &vm).await? {
+                Whereabouts::Node(other) if other == *node => {
+                    self.leave_machine(&vm, Some(node)).await?;
+                }
+                // Another machine than the one that is asked about.
+                Whereabouts::Node(_) | Whereabouts::Foreign => {}
+                // Perhaps the one that is asked about: Azure has not recorded its end yet.
+                Whereabouts::Gone => self.proven_free(&vm).await?,
             }
         }
         Ok(())

@@ -26,7 +26,13 @@ pub fn within(text: &str, limit: usize) -> String {
     hash.truncate(DIGITS);
     let clean: String = text
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '-' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "_.-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
         .skip_while(|c| !c.is_ascii_alphanumeric())
         .take(limit.saturating_sub(DIGITS + 1))
         .collect();

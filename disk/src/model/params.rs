@@ -161,10 +161,16 @@ impl DiskParams {
     fn check(&self) -> Result<(), BadParam> {
         let shared = self.shares.is_shared();
         if shared && self.write_accelerator {
-            return Err(conflict("writeAcceleratorEnabled", "cannot be used with maxShares above 1"));
+            return Err(conflict(
+                "writeAcceleratorEnabled",
+                "cannot be used with maxShares above 1",
+            ));
         }
         if shared && self.performance.bursting == Some(true) {
-            return Err(conflict("enableBursting", "cannot be used with maxShares above 1"));
+            return Err(conflict(
+                "enableBursting",
+                "cannot be used with maxShares above 1",
+            ));
         }
         super::performance::check_kind(self.sku, &self.performance)
     }
@@ -279,7 +285,9 @@ pub(crate) fn segment(
         "" => Ok(None),
         "." | ".." => Err(param.refuse("a name")),
         _ if value.len() <= limit && value.chars().all(fits) => Ok(Some(value.to_owned())),
-        _ => Err(param.refuse(format!("at most {limit} letters, digits, '.', '_', '-', '(' or ')'"))),
+        _ => Err(param.refuse(format!(
+            "at most {limit} letters, digits, '.', '_', '-', '(' or ')'"
+        ))),
     }
 }
 

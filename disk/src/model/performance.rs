@@ -45,7 +45,10 @@ pub fn check_kind(sku: DiskSku, wish: &Performance) -> Result<(), BadParam> {
     }
     let premium = matches!(sku, DiskSku::PremiumLrs | DiskSku::PremiumZrs);
     if wish.tier.is_some() && !premium {
-        return Err(conflict("tier", format!("needs Premium_LRS or Premium_ZRS, not {sku}")));
+        return Err(conflict(
+            "tier",
+            format!("needs Premium_LRS or Premium_ZRS, not {sku}"),
+        ));
     }
     if wish.bursting == Some(true) && !premium {
         let problem = format!("needs Premium_LRS or Premium_ZRS, not {sku}");

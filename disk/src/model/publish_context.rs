@@ -61,8 +61,14 @@ mod tests {
         };
         let map = context.clone().encode();
         assert_eq!(map["LUN"], "7");
-        assert_eq!(map["diskUri"], "/subscriptions/s/resourcegroups/g/providers/microsoft.compute/disks/d");
-        assert_eq!((map["diskUniqueId"].as_str(), map["diskSizeBytes"].as_str()), ("u", "42"));
+        assert_eq!(
+            map["diskUri"],
+            "/subscriptions/s/resourcegroups/g/providers/microsoft.compute/disks/d"
+        );
+        assert_eq!(
+            (map["diskUniqueId"].as_str(), map["diskSizeBytes"].as_str()),
+            ("u", "42")
+        );
         assert_eq!(map["skuname"], "Premium_LRS");
         context.unique_id = None;
         context.size = None;

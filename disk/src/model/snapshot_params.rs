@@ -61,7 +61,10 @@ impl SnapshotParams {
             access_mode: word(
                 &mut map,
                 "dataAccessAuthMode",
-                &[("None", "None"), ("AzureActiveDirectory", "AzureActiveDirectory")],
+                &[
+                    ("None", "None"),
+                    ("AzureActiveDirectory", "AzureActiveDirectory"),
+                ],
             )?,
             instant_access: instant_access(&mut map)?,
             tags: tags::take(&mut map)?,

@@ -104,7 +104,13 @@ mod tests {
         assert_eq!(tags("", None).unwrap(), Tags::new());
         assert_eq!(find(&tags(" a = b=c ,d=", None).unwrap(), "A"), Some("b=c"));
         assert_eq!(tags("a=b,c;d=e", Some(";")).unwrap()["a"], "b,c");
-        for wrong in ["a", "=b", "a/b=c", "a=b,,c=d", &format!("a={}", "x".repeat(257))] {
+        for wrong in [
+            "a",
+            "=b",
+            "a/b=c",
+            "a=b,,c=d",
+            &format!("a={}", "x".repeat(257)),
+        ] {
             assert!(tags(wrong, None).is_err(), "{wrong}");
         }
         let many: Vec<String> = (0..45).map(|n| format!("k{n}=v")).collect();

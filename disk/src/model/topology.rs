@@ -165,7 +165,10 @@ mod tests {
 
     fn asked(zones: &[&str]) -> Requirement {
         Requirement {
-            requisite: zones.iter().map(|zone| term("topology.disk.csi.azure.com/zone", zone)).collect(),
+            requisite: zones
+                .iter()
+                .map(|zone| term("topology.disk.csi.azure.com/zone", zone))
+                .collect(),
             preferred: Vec::new(),
         }
     }
@@ -183,7 +186,10 @@ mod tests {
         let open = SkuZones::default();
         let spot = pick(&requirement, None, &home(), (DiskSku::PremiumLrs, &open)).unwrap();
         assert_eq!(zone(&spot).as_deref(), Some("eastus2-3"));
-        let closed = SkuZones { offered: vec![1, 2], restricted: vec![] };
+        let closed = SkuZones {
+            offered: vec![1, 2],
+            restricted: vec![],
+        };
         let spot = pick(&requirement, None, &home(), (DiskSku::PremiumLrs, &closed)).unwrap();
         assert_eq!(zone(&spot).as_deref(), Some("eastus2-1"));
         let spot = pick(&requirement, None, &home(), (DiskSku::PremiumZrs, &closed)).unwrap();
@@ -192,12 +198,25 @@ mod tests {
 
     #[test]
     fn what_cannot_be_met_is_said() {
-        let none = SkuZones { offered: vec![1], restricted: vec![1] };
-        let error = pick(&asked(&["eastus2-1"]), None, &home(), (DiskSku::UltraSsdLrs, &none));
+        let none = SkuZones {
+            offered: vec![1],
+            restricted: vec![1],
+        };
+        let error = pick(
+            &asked(&["eastus2-1"]),
+            None,
+            &home(),
+            (DiskSku::UltraSsdLrs, &none),
+        );
         assert!(error.unwrap_err().to_string().contains("eastus2-1"));
         let west: Region = "westus".parse().unwrap();
         let open = SkuZones::default();
-        let other = pick(&asked(&["eastus2-1"]), Some(&west), &home(), (DiskSku::PremiumLrs, &open));
+        let other = pick(
+            &asked(&["eastus2-1"]),
+            Some(&west),
+            &home(),
+            (DiskSku::PremiumLrs, &open),
+        );
         assert!(other.is_err());
     }
 
@@ -206,18 +225,36 @@ mod tests {
         let open = SkuZones::default();
         for requirement in [Requirement::default(), asked(&[""]), asked(&["0"])] {
             let spot = pick(&requirement, None, &home(), (DiskSku::PremiumLrs, &open)).unwrap();
-            assert_eq!(spot, Spot { region: home(), zone: None });
+            assert_eq!(
+                spot,
+                Spot {
+                    region: home(),
+                    zone: None
+                }
+            );
         }
     }
 
     #[test]
     fn redundant_disks_are_reached_from_every_zone_that_offers_them() {
-        let spot = Spot { region: home(), zone: None };
-        let labels = |zones: &SkuZones| -> Vec<String> {
-            reach(&spot, DiskSku::PremiumZrs, zones).iter().map(Place::label).collect()
+        let spot = Spot {
+            region: home(),
+            zone: None,
         };
-        assert_eq!(labels(&SkuZones::default()), ["eastus2-1", "eastus2-2", "eastus2-3", "eastus2-4", ""]);
-        let three = SkuZones { offered: vec![1, 2, 3], restricted: vec![2] };
+        let labels = |zones: &SkuZones| -> Vec<String> {
+            reach(&spot, DiskSku::PremiumZrs, zones)
+                .iter()
+                .map(Place::label)
+                .collect()
+        };
+        assert_eq!(
+            labels(&SkuZones::default()),
+            ["eastus2-1", "eastus2-2", "eastus2-3", "eastus2-4", ""]
+        );
+        let three = SkuZones {
+            offered: vec![1, 2, 3],
+            restricted: vec![2],
+        };
         assert_eq!(labels(&three), ["eastus2-1", "eastus2-2", "eastus2-3", ""]);
         assert_eq!(reach(&spot, DiskSku::PremiumLrs, &three), [Place::Regional]);
     }
@@ -230,6 +267,12 @@ mod tests {
         assert!(!meets(&asked(&["eastus2-2"]), &places));
         assert!(!meets(&asked(&[""]), &places));
         assert!(meets(&asked(&[""]), &[Place::Regional]));
-        assert_eq!(segments(&Place::Regional).values().next().map(String::as_str), Some(""));
+        assert_eq!(
+            segments(&Place::Regional)
+                .values()
+                .next()
+                .map(String::as_str),
+            Some("")
+        );
     }
 }

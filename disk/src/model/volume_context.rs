@@ -31,9 +31,7 @@ impl VolumeContext {
     pub fn decode(map: HashMap<String, String>) -> Result<Self, BadParam> {
         let mut map = ParamMap::new(map)?;
         let caching = match map.take(keys::CACHING_MODE) {
-            Some(param) if !param.value.trim().is_empty() => {
-                Some(param.one_of(&Caching::WORDS)?)
-            }
+            Some(param) if !param.value.trim().is_empty() => Some(param.one_of(&Caching::WORDS)?),
             _ => None,
         };
         let shares = match map.take(keys::MAX_SHARES) {
@@ -90,12 +88,19 @@ pub enum Origin {
 
 /// Writes the context: the parameters as they were given, and what they led to.
 #[must_use]
-pub fn encode(parameters: &BTreeMap<String, String>, volume: &NewVolume) -> HashMap<String, String> {
+pub fn encode(
+    parameters: &BTreeMap<String, String>,
+    volume: &NewVolume,
+) -> HashMap<String, String> {
     let mut map: HashMap<String, String> = parameters
         .iter()
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    put(&mut map, keys::REQUESTED_SIZE_GIB, volume.size.get().to_string());
+    put(
+        &mut map,
+        keys::REQUESTED_SIZE_GIB,
+        volume.size.get().to_string(),
+    );
     let (empty, grow) = match volume.origin {
         Origin::Empty => ("true", false),
         Origin::Source(size) => ("false", size < volume.size),
@@ -146,7 +151,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let written = encode(&given(&[("skuName", "Premium_LRS"), ("Kind", "managed")]), &VOLUME);
+        let written = encode(
+            &given(&[("skuName", "Premium_LRS"), ("Kind", "managed")]),
+            &VOLUME,
+        );
         assert_eq!(written["requestedsizegib"], "8");
         assert_eq!(written["createdEmpty"], "true");
         assert_eq!(written["kind"], "Managed");
@@ -169,14 +177,21 @@ mod tests {
         assert_eq!(written["createdEmpty"], "false");
         assert_eq!(written["cachingMode"], "None");
         assert!(!written.contains_key("CachingMode"));
-        assert_eq!(VolumeContext::decode(written).unwrap().shares, MaxShares::new(3));
+        assert_eq!(
+            VolumeContext::decode(written).unwrap().shares,
+            MaxShares::new(3)
+        );
     }
 
     #[test]
     fn old_and_foreign_contexts_are_read() {
         let read = VolumeContext::decode(HashMap::new()).unwrap();
         assert!(read.is_static() && read.caching.is_none() && read.shares.is_none());
-        for (key, value) in [("cachingmode", "sometimes"), ("maxShares", "0"), ("maxshares", "x")] {
+        for (key, value) in [
+            ("cachingmode", "sometimes"),
+            ("maxShares", "0"),
+            ("maxshares", "x"),
+        ] {
             let map = HashMap::from([(key.to_owned(), value.to_owned())]);
             assert!(VolumeContext::decode(map).is_err(), "{key}");
         }

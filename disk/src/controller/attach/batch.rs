@@ -18,8 +18,9 @@ use super::verify::{Seen, VmView};
 
 /// For how long remembered slots are good enough to choose a free one: Azure refuses a wrong choice.
 const USABLE: Duration = Duration::from_secs(600);
-/// For how long they are good enough to answer from without asking Azure.
-const FRESH: Duration = Duration::from_secs(30);
+/// For how long they are good enough to answer from without asking Azure. Only requests of one burst
+/// profit: another process may have changed the machine since.
+const FRESH: Duration = Duration::from_secs(1);
 /// How long one write may take. A machine that hangs must not block its other disks for ever.
 const WRITE_LIMIT: Duration = Duration::from_secs(200);
 /// How often a conflict is retried within one request.
@@ -120,7 +121,11 @@ impl Actor {
     /// An operation that lasts as long as any of its waiters, within the limit of one write.
     fn op(&self, group: &[Entry]) -> Option<Op> {
         let longest = group.iter().max_by_key(|entry| entry.op.deadline())?;
-        Some(longest.op.within(Deadline::after(&*self.clock, WRITE_LIMIT)))
+        Some(
+            longest
+                .op
+                .within(Deadline::after(&*self.clock, WRITE_LIMIT)),
+        )
     }
 
     /// The machine as far as it has to be known: from memory where a wrong memory does no harm.
@@ -237,7 +242,10 @@ impl Actor {
             return fail(sent, &error);
         }
         // The write's own time may be over; looking gets a little of its own.
-        let look = Op::start(op.id(), Deadline::after(&*self.clock, Duration::from_secs(30)));
+        let look = Op::start(
+            op.id(),
+            Deadline::after(&*self.clock, Duration::from_secs(30)),
+        );
         let Ok(view) = self.read(&look, &sent).await else {
             return fail(sent, &error);
         };
@@ -288,8 +296,9 @@ impl Actor {
         if missing.len() <= 1 {
             return fail(missing, error);
         }
-        let (named, mut rest): (Vec<_>, Vec<_>) =
-            missing.into_iter().partition(|entry| error.names(&entry.disk));
+        let (named, mut rest): (Vec<_>, Vec<_>) = missing
+            .into_iter()
+            .partition(|entry| error.names(&entry.disk));
         if named.is_empty() {
             // Detaches first: they make room.
             rest.sort_by_key(|entry| matches!(entry.wish, Wish::Attach(_)));
@@ -305,9 +314,9 @@ impl Actor {
 
     /// After a write that succeeded: what Azure does not report is tried once more.
     fn again_or_fail(&self, missing: Vec<Entry>, groups: &mut Vec<Vec<Entry>>) {
-        let (again, lost): (Vec<_>, Vec<_>) = missing.into_iter().partition(|entry| {
-            entry.tries < 2 && !matches!(entry.wish, Wish::Detach(How::Forced))
-        });
+        let (again, lost): (Vec<_>, Vec<_>) = missing
+            .into_iter()
+            .partition(|entry| entry.tries < 2 && !matches!(entry.wish, Wish::Detach(How::Forced)));
         for entry in lost {
             let vm = self.vm.clone();
             entry.settle(Err(AttachError::Unproven { vm }));

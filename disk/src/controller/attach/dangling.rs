@@ -48,12 +48,22 @@ mod tests {
     fn only_a_proven_absence_of_claims_releases_a_disk() {
         let vm = VmRef::machine("s", "g", "v").unwrap();
         for claim in [Claim::Live, Claim::None, Claim::Unknown] {
-            for (vm, node) in [(None, None), (Some(vm.clone()), None), (Some(vm.clone()), Some("n".parse().unwrap()))] {
-                let got = decide(Holder { vm: vm.clone(), node: node.clone(), claim });
+            for (vm, node) in [
+                (None, None),
+                (Some(vm.clone()), None),
+                (Some(vm.clone()), Some("n".parse().unwrap())),
+            ] {
+                let got = decide(Holder {
+                    vm: vm.clone(),
+                    node: node.clone(),
+                    claim,
+                });
                 match (vm, claim) {
                     (Some(vm), Claim::None) => assert_eq!(got, Dangling::Release(vm)),
                     _ => {
-                        let Dangling::Held(place) = got else { panic!("{claim:?} releases") };
+                        let Dangling::Held(place) = got else {
+                            panic!("{claim:?} releases")
+                        };
                         assert_eq!(place.starts_with("node n"), node.is_some());
                     }
                 }

@@ -71,7 +71,11 @@ fn attach(view: &VmView, taken: LunSet, spec: &AttachSpec) -> Decision {
     let used = view.luns().union(taken);
     // Claims of other volumes are avoided as long as there is another slot; a claim that the
     // machine does not show is most likely out of date.
-    let Some(lun) = used.union(spec.avoid).lowest_free().or_else(|| used.lowest_free()) else {
+    let Some(lun) = used
+        .union(spec.avoid)
+        .lowest_free()
+        .or_else(|| used.lowest_free())
+    else {
         return Decision::Full;
     };
     Decision::Attach(AttachDisk {
@@ -153,7 +157,10 @@ mod tests {
         let some = view(&[("a", 0, false), ("b", 2, true)]);
         assert_eq!(slot_for(&some, LunSet::EMPTY, &[]), Some(1));
         assert_eq!(slot_for(&some, LunSet::EMPTY, &[1]), Some(3));
-        assert_eq!(slot_for(&some, [lun(1), lun(3)].into_iter().collect(), &[]), Some(4));
+        assert_eq!(
+            slot_for(&some, [lun(1), lun(3)].into_iter().collect(), &[]),
+            Some(4)
+        );
     }
 
     #[test]

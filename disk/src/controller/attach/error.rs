@@ -16,7 +16,7 @@ pub enum VmErrorKind {
     /// It holds as many disks as it can; how many, if Azure says so.
     Full(u32),
     /// A disk is in another machine; which one, if Azure says so.
-    Owned(Option<VmRef>),
+    Owned(Option<Box<VmRef>>),
     /// A disk does not exist.
     DiskMissing,
     /// A disk is on its way out of another machine.
@@ -42,7 +42,7 @@ pub struct VmError {
     /// How long Azure asks to wait.
     pub retry_after: Option<Duration>,
     /// Text in which Azure may name disks.
-    pub text: String,
+    pub text: Box<str>,
     /// The fault of the cause.
     pub fault: Fault,
     /// Azure's own words.
@@ -58,7 +58,7 @@ impl VmError {
             kind: kind(vm, &error),
             vm: vm.clone(),
             retry_after: error.retry_after(),
-            text: words(&error),
+            text: words(&error).into(),
             fault: error.fault(),
             source: Some(Arc::new(error)),
         }
@@ -88,7 +88,11 @@ impl VmError {
 fn kind(vm: &VmRef, error: &ArmError) -> VmErrorKind {
     if error.is_not_found() || error.is_parent_not_found() {
         let of_disk = !error.is_from_gateway() && error.says("disk") && !error.says(vm.name());
-        return if of_disk { VmErrorKind::DiskMissing } else { VmErrorKind::Gone };
+        return if of_disk {
+            VmErrorKind::DiskMissing
+        } else {
+            VmErrorKind::Gone
+        };
     }
     if error.has_code("DiskNotFound") || (error.is_from_operation() && error.has_code("NotFound")) {
         return VmErrorKind::DiskMissing;
@@ -103,7 +107,7 @@ fn kind(vm: &VmRef, error: &ArmError) -> VmErrorKind {
         return VmErrorKind::BeingDetached;
     }
     if error.is_owned_elsewhere() {
-        return VmErrorKind::Owned(error.owner_vm());
+        return VmErrorKind::Owned(error.owner_vm().map(Box::new));
     }
     if error.is_throttled() {
         return VmErrorKind::Throttled;
@@ -169,7 +173,7 @@ pub enum AttachError {
     },
     /// The update failed.
     #[error(transparent)]
-    Update(VmError),
+    Update(Box<VmError>),
     /// Time ran out before Azure reported anything.
     #[error("time ran out while machine {vm} was updated; the update goes on")]
     Late {
@@ -190,11 +194,11 @@ impl AttachError {
                 most: Some(*most),
             },
             VmErrorKind::Owned(owner) => Self::Owned {
-                owner: owner.clone(),
+                owner: owner.as_deref().cloned(),
             },
             VmErrorKind::DiskMissing => Self::DiskMissing,
             VmErrorKind::BeingDetached => Self::Leaving,
-            _ => Self::Update(error.clone()),
+            _ => Self::Update(Box::new(error.clone())),
         }
     }
 
@@ -244,7 +248,7 @@ mod tests {
             kind,
             vm: VmRef::machine("s", "g", "v").unwrap(),
             retry_after: None,
-            text: text.to_owned(),
+            text: text.into(),
             fault: Fault::Invalid,
             source: None,
         }
@@ -262,7 +266,11 @@ mod tests {
             ("disk pvc-1.old is gone", false),
             ("", false),
         ] {
-            assert_eq!(error(VmErrorKind::Rejected, text).names(&disk), named, "{text}");
+            assert_eq!(
+                error(VmErrorKind::Rejected, text).names(&disk),
+                named,
+                "{text}"
+            );
         }
     }
 
@@ -279,14 +287,22 @@ mod tests {
             (VmErrorKind::Uncertain, Fault::Unavailable),
             (VmErrorKind::Rejected, Fault::Precondition),
         ] {
-            assert_eq!(AttachError::of(&error(kind.clone(), "")).fault(), fault, "{kind:?}");
+            assert_eq!(
+                AttachError::of(&error(kind.clone(), "")).fault(),
+                fault,
+                "{kind:?}"
+            );
         }
     }
 
     #[test]
     fn throttling_is_no_sign_of_a_stuck_disk() {
         assert!(AttachError::of(&error(VmErrorKind::Uncertain, "")).is_stuck());
-        for kind in [VmErrorKind::Throttled, VmErrorKind::Conflict, VmErrorKind::Rejected] {
+        for kind in [
+            VmErrorKind::Throttled,
+            VmErrorKind::Conflict,
+            VmErrorKind::Rejected,
+        ] {
             assert!(!AttachError::of(&error(kind, "")).is_stuck());
         }
     }

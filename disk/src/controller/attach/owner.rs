@@ -41,6 +41,6 @@ mod tests {
     fn holders_that_are_no_machines_are_left_out() {
         let vm = VmRef::instance("s", "g", "set", "3").unwrap();
         let disk = DiskUri::new("s", "g", "d").unwrap();
-        assert_eq!(machines([vm.id(), disk.id()]), [vm.clone()]);
+        assert_eq!(machines([vm.id(), disk.id()]), vec![vm.clone()]);
     }
 }

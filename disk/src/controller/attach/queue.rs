@@ -54,12 +54,18 @@ impl Entry {
     pub(super) fn step(&mut self, event: Event) {
         match self.state.on(event) {
             Some(next) => self.state = next,
-            None => tracing::error!(disk = %self.disk, state = ?self.state, ?event, "event out of turn"),
+            None => {
+                tracing::error!(disk = %self.disk, state = ?self.state, ?event, "event out of turn")
+            }
         }
     }
 
     pub(super) fn settle(mut self, answer: Answer) {
-        self.step(if answer.is_ok() { Event::Seen } else { Event::Failed });
+        self.step(if answer.is_ok() {
+            Event::Seen
+        } else {
+            Event::Failed
+        });
         if let Some(reply) = self.reply.take() {
             // The waiter may have left; the answer is in Azure all the same.
             let _ = reply.send(answer);
@@ -160,7 +166,10 @@ fn forget_oldest<K: Clone + Eq + std::hash::Hash, V>(
     map: &mut HashMap<K, V>,
     age: impl Fn(&V) -> Duration,
 ) {
-    let oldest = map.iter().min_by_key(|(_, value)| age(value)).map(|(key, _)| key.clone());
+    let oldest = map
+        .iter()
+        .min_by_key(|(_, value)| age(value))
+        .map(|(key, _)| key.clone());
     if let Some(key) = oldest {
         map.remove(&key);
     }

@@ -90,7 +90,11 @@ mod tests {
         };
         for state in AttachState::ALL {
             for event in Event::ALL {
-                assert_eq!(state.on(event), expected(state, event), "{state:?} {event:?}");
+                assert_eq!(
+                    state.on(event),
+                    expected(state, event),
+                    "{state:?} {event:?}"
+                );
             }
         }
     }

@@ -56,7 +56,10 @@ impl MutableParams {
         };
         map.finish()?;
         if params.tags.values().any(|value| value.contains("${")) {
-            return Err(conflict("tags", "cannot hold templates when a volume is modified"));
+            return Err(conflict(
+                "tags",
+                "cannot hold templates when a volume is modified",
+            ));
         }
         super::check_access(params.policy, params.access.as_ref())?;
         Ok(params)

@@ -17,7 +17,8 @@ fn parse(pairs: &[(&str, &str)]) -> Result<DiskParams, BadParam> {
     DiskParams::parse(map(pairs), BTreeMap::new())
 }
 
-const SET: &str = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/diskEncryptionSets/e";
+const SET: &str =
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/diskEncryptionSets/e";
 const DA: &str = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/diskAccesses/a";
 
 #[test]
@@ -25,7 +26,10 @@ fn nothing_said_means_the_defaults() {
     let params = parse(&[]).unwrap();
     assert_eq!(params.sku, DiskSku::StandardSsdLrs);
     assert_eq!(params.caching, Caching::ReadOnly);
-    assert_eq!((params.network.policy, params.network.public), ("DenyAll", "Disabled"));
+    assert_eq!(
+        (params.network.policy, params.network.public),
+        ("DenyAll", "Disabled")
+    );
     assert_eq!(params.shares, MaxShares::ONE);
 }
 
@@ -39,7 +43,10 @@ fn every_key_of_older_classes_is_read() {
         ("subscriptionID", "s"),
         ("diskName", "d"),
         ("diskEncryptionSetID", SET),
-        ("diskEncryptionType", "EncryptionAtRestWithPlatformAndCustomerKeys"),
+        (
+            "diskEncryptionType",
+            "EncryptionAtRestWithPlatformAndCustomerKeys",
+        ),
         ("tags", "a=b;c=d=e"),
         ("tagValueDelimiter", ";"),
         ("writeAcceleratorEnabled", "TRUE"),
@@ -73,7 +80,10 @@ fn every_key_of_older_classes_is_read() {
 fn nonsense_is_refused_by_key_and_value() {
     for pairs in [
         &[("skuName", "Premium")][..],
-        &[("skuName", "Premium_LRS"), ("storageAccountType", "Premium_LRS")],
+        &[
+            ("skuName", "Premium_LRS"),
+            ("storageAccountType", "Premium_LRS"),
+        ],
         &[("skuName", "Premium_LRS"), ("SKUNAME", "Premium_LRS")],
         &[("cachingMode", "sometimes")],
         &[("skuName", "PremiumV2_LRS"), ("cachingMode", "ReadOnly")],
@@ -108,7 +118,10 @@ fn nonsense_is_refused_by_key_and_value() {
 fn mutable_parameters_win_whatever_their_spelling() {
     let params = DiskParams::parse(
         map(&[("skuName", "Premium_LRS")]),
-        map(&[("StorageAccountType", "PremiumV2_LRS"), ("diskIOPSReadWrite", "4000")]),
+        map(&[
+            ("StorageAccountType", "PremiumV2_LRS"),
+            ("diskIOPSReadWrite", "4000"),
+        ]),
     )
     .unwrap();
     assert_eq!(params.sku, DiskSku::PremiumV2Lrs);
@@ -117,9 +130,16 @@ fn mutable_parameters_win_whatever_their_spelling() {
 
 #[test]
 fn what_cannot_change_is_refused_as_mutable() {
-    for pair in [("cachingMode", "None"), ("diskName", "x"), ("XXX_FakeKey", "XXX_FakeValue")] {
+    for pair in [
+        ("cachingMode", "None"),
+        ("diskName", "x"),
+        ("XXX_FakeKey", "XXX_FakeValue"),
+    ] {
         assert!(MutableParams::parse(map(&[pair])).is_err(), "{pair:?}");
-        assert!(DiskParams::parse(BTreeMap::new(), map(&[pair])).is_err(), "{pair:?}");
+        assert!(
+            DiskParams::parse(BTreeMap::new(), map(&[pair])).is_err(),
+            "{pair:?}"
+        );
     }
     let read = MutableParams::parse(map(&[("tier", "p30"), ("tags", "a=b")])).unwrap();
     assert_eq!(read.tier.as_deref(), Some("P30"));
