@@ -8,7 +8,7 @@ import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from checks import clients, disks, machines, refusals, skus, snapshots, tokens, trouble
+from checks import clients, disks, machines, newcomers, refusals, skus, snapshots, tokens, trouble
 from checks.record import Recorder
 from checks.report import Report
 from checks.world import World
@@ -45,7 +45,7 @@ def everything(compute, world, report):
         report.section(part.__module__, part, compute, world, report)
     for machine in machines.four(compute, world):
         report.section(machine.kind, machines.life, machine, report)
-    for part in [refusals.run, trouble.run]:
+    for part in [newcomers.run, refusals.run, trouble.run]:
         report.section(part.__module__, part, compute, world, report)
 
 

@@ -81,7 +81,10 @@ impl Life {
         self.lists(location).await.context("lists")?;
         // For the list that the model check reads later.
         let left = self.disk("o-left")?;
-        self.azure.disks().create(&self.op(), &left, &v2(location)).await?;
+        self.azure
+            .disks()
+            .create(&self.op(), &left, &v2(location))
+            .await?;
         for disk in [&a, &b] {
             self.azure.disks().delete(&self.op(), disk).await?;
         }
