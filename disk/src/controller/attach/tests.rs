@@ -264,11 +264,10 @@ async fn what_arrives_during_a_write_forms_the_next_one_with_both_directions() {
     };
     let (first, ()) = tokio::join!(rig.attach("a"), late);
     first.unwrap();
-    let world = rig.azure.world();
-    assert_eq!(world.writes.len(), 2);
-    assert_eq!(world.writes[1].0.len(), 2);
-    assert_eq!(world.writes[1].1, ["old"]);
-    drop(world);
+    let writes = rig.azure.world().writes.clone();
+    assert_eq!(writes.len(), 2);
+    assert_eq!(writes[1].0.len(), 2);
+    assert_eq!(writes[1].1, ["old"]);
     // With nothing left to do, the actor ends by itself.
     while rig.engine.actors() > 0 {
         tokio::task::yield_now().await;
