@@ -89,12 +89,12 @@ official_client() {
 
 python_environment
 say "building the simulator and the drivers' client"
-(cd "$root" && $cargo build --quiet --locked -p azcsi-sim -p azcsi-contract)
+(cd "$root" && $cargo build --quiet --locked -p azcsi-sim -p azcsi-contract) || fail "the build"
 built=${CARGO_TARGET_DIR:-$root/target}/debug
 binary=$built/azcsi-sim
 say "building the model check (crates of its own, pinned in models/Cargo.lock)"
 models_target=${CARGO_TARGET_DIR:-$root/target}/contract-models
-(cd "$here/models" && CARGO_TARGET_DIR=$models_target $cargo build --quiet --locked)
+(cd "$here/models" && CARGO_TARGET_DIR=$models_target $cargo build --quiet --locked) || fail "the build of the model check"
 
 "$binary" world --kind uniform --nodes 1 | "$venv/bin/python" "$here/make_world.py" "$work/app.pem" >"$work/world.toml"
 
