@@ -21,7 +21,7 @@ mod testing;
 mod wire;
 
 pub use arm::error::{Absence, ArmError, ErrorDetail, ErrorKind};
-pub use azure::{Azure, StartError};
+pub use azure::{Azure, Seams, StartError};
 pub use compute::data_disks::{
     AttachDisk, DataDisk, DataDiskChanges, DataDiskList, DetachDisk, DetachOption, ManagedDisk,
 };

@@ -35,12 +35,12 @@ fn same(cluster: &Cluster, what: &str, expected: &str, found: &str) -> Result<()
 async fn filesystem_volume(cluster: &mut Cluster) -> Result<(Volume, InUse, String)> {
     cluster.say.chapter(
         "A filesystem volume",
-        "A disk is created, attached at a LUN, proven blank, formatted with ext4 and mounted.",
+        "A disk is created, attached at a LUN, proven blank, formatted with xfs and mounted.",
     );
     let wish = Wish {
         name: "db",
         gib: 1,
-        capability: filesystem("ext4"),
+        capability: filesystem("xfs"),
         parameters: vec![("skuName", "Premium_LRS")],
         source: None,
     };
@@ -106,7 +106,7 @@ async fn snapshot_and_restore(
     let wish = Wish {
         name: "restored",
         gib: 3,
-        capability: filesystem("ext4"),
+        capability: filesystem("xfs"),
         parameters: vec![("skuName", "Premium_LRS")],
         source: Some(snapshot_source(&snapshot)),
     };
@@ -132,7 +132,7 @@ async fn clone(cluster: &mut Cluster, volume: &Volume, place: &InUse) -> Result<
     let wish = Wish {
         name: "clone",
         gib: 4,
-        capability: filesystem("ext4"),
+        capability: filesystem("xfs"),
         parameters: vec![("skuName", "Premium_LRS")],
         source: Some(volume.as_source()),
     };
@@ -225,7 +225,11 @@ async fn shared_disk(cluster: &mut Cluster) -> Result<()> {
         &written,
         &data::checksum(&volume.data_path(&second), 0, MIB)?,
     )?;
-    cluster.take_down(&volume, &first).await?;
-    cluster.take_down(&volume, &second).await?;
+    // All nodes of the demo share this machine's kernel, and a node puts a disk away only when
+    // nothing has it mounted any more. So both pods end first.
+    cluster.release(&volume, &first).await?;
+    cluster.release(&volume, &second).await?;
+    cluster.put_away(&volume, &first).await?;
+    cluster.put_away(&volume, &second).await?;
     cluster.delete(&volume).await
 }

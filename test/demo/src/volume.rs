@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result};
 use azcsi_proto::csi::v1::{
     CapacityRange, ControllerExpandVolumeRequest, ControllerPublishVolumeRequest,
     ControllerUnpublishVolumeRequest, CreateSnapshotRequest, CreateVolumeRequest,
-    DeleteSnapshotRequest, DeleteVolumeRequest, NodeExpandVolumeRequest, NodePublishVolumeRequest,
-    NodeStageVolumeRequest, NodeUnpublishVolumeRequest, NodeUnstageVolumeRequest, Snapshot,
-    VolumeCapability, VolumeContentSource, volume_capability::AccessType,
+    DeleteSnapshotRequest, DeleteVolumeRequest, NodeExpandVolumeRequest, NodeGetInfoRequest,
+    NodePublishVolumeRequest, NodeStageVolumeRequest, NodeUnpublishVolumeRequest,
+    NodeUnstageVolumeRequest, Snapshot, TopologyRequirement, VolumeCapability, VolumeContentSource,
+    volume_capability::AccessType,
 };
 
 use crate::cluster::Cluster;
@@ -70,6 +71,7 @@ impl Cluster {
                 .map(|&(k, v)| (k.to_owned(), v.to_owned()))
                 .collect(),
             volume_content_source: wish.source,
+            accessibility_requirements: Some(self.zone_of_the_nodes().await?),
             ..CreateVolumeRequest::default()
         };
         let began = self.begin().await?;
@@ -89,6 +91,20 @@ impl Cluster {
             id: volume.volume_id,
             context: volume.volume_context,
             capability: wish.capability,
+        })
+    }
+
+    /// Where the volume has to be reachable: what external-provisioner reads from the nodes.
+    async fn zone_of_the_nodes(&self) -> Result<TopologyRequirement> {
+        let info = self
+            .node_client(0)?
+            .node_get_info(NodeGetInfoRequest {})
+            .await;
+        let place = reply("NodeGetInfo", info)?.accessible_topology;
+        let place: Vec<_> = place.into_iter().collect();
+        Ok(TopologyRequirement {
+            requisite: place.clone(),
+            preferred: place,
         })
     }
 
@@ -163,6 +179,12 @@ impl Cluster {
 
     /// NodeUnpublishVolume, NodeUnstageVolume, ControllerUnpublishVolume.
     pub(crate) async fn take_down(&mut self, volume: &Volume, place: &InUse) -> Result<()> {
+        self.release(volume, place).await?;
+        self.put_away(volume, place).await
+    }
+
+    /// NodeUnpublishVolume: the pod is gone.
+    pub(crate) async fn release(&mut self, volume: &Volume, place: &InUse) -> Result<()> {
         let who = self.rig.machines[place.node].name.clone();
         let mut plugin = self.node_client(place.node)?;
         let request = NodeUnpublishVolumeRequest {
@@ -174,7 +196,13 @@ impl Cluster {
         self.end(began, "NodeUnpublishVolume", &who, &volume.name)
             .await?;
         reply("NodeUnpublishVolume", result)?;
+        Ok(())
+    }
 
+    /// NodeUnstageVolume, ControllerUnpublishVolume: the node does not need the disk any more.
+    pub(crate) async fn put_away(&mut self, volume: &Volume, place: &InUse) -> Result<()> {
+        let who = self.rig.machines[place.node].name.clone();
+        let mut plugin = self.node_client(place.node)?;
         let request = NodeUnstageVolumeRequest {
             volume_id: volume.id.clone(),
             staging_target_path: place.staging.display().to_string(),
@@ -326,8 +354,23 @@ impl Cluster {
         Ok(self.rig.machines[node].plugin()?.node())
     }
 
-    /// What the mount table says about a target.
+    /// What the kernel says about a target: the mount, or the device that is bound there.
     fn show_kernel(&self, target: &std::path::Path) -> Result<()> {
+        use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+        let short = target
+            .strip_prefix(self.rig.dir())
+            .unwrap_or(target)
+            .display();
+        let found = std::fs::metadata(target)?;
+        if found.file_type().is_block_device() {
+            let (major, minor) = (
+                nix::sys::stat::major(found.rdev()),
+                nix::sys::stat::minor(found.rdev()),
+            );
+            self.say
+                .kernel(&format!("block device {major}:{minor} at …/{short}"));
+            return Ok(());
+        }
         let table = std::fs::read_to_string("/proc/self/mounts")?;
         let mine = target.display().to_string();
         for line in table.lines() {
@@ -338,11 +381,9 @@ impl Cluster {
                 continue;
             };
             if path == mine {
-                let short = target.strip_prefix(self.rig.dir()).unwrap_or(target);
-                self.say.kernel(&format!(
-                    "{source} on …/{} ({kind}, {flags})",
-                    short.display()
-                ));
+                let device = source.rsplit('/').next().unwrap_or(source);
+                self.say
+                    .kernel(&format!("{device} mounted at …/{short} ({kind}, {flags})"));
             }
         }
         Ok(())

@@ -1,0 +1,5 @@
+//! The controller of the disk driver against Azure's rules and Azure's faults.
+
+mod attach;
+mod create;
+mod lifecycle;

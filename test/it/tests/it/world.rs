@@ -1,0 +1,368 @@
+//! A controller over a simulator in the same process, under paused time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use azcsi_cloud::auth::{Token, TokenError, TokenSource};
+use azcsi_cloud::{Azure, Seams};
+use azcsi_cloud::config::CloudConfig;
+use azcsi_cloud::environment::Environment;
+use azcsi_cloud::pipeline::throttle::Gate as ThrottleGate;
+use azcsi_cloud::pipeline::transport::ServiceTransport;
+use azcsi_disk::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
+use azcsi_disk::controller::service::ControllerService;
+use azcsi_disk::controller::{Controller, Ports, Settings};
+use azcsi_proto::csi::v1;
+use azcsi_rpc::Dispatcher;
+use azcsi_rpc::capability::{ControllerCapabilities, ControllerCapability};
+use azcsi_rpc::clock::SystemClock;
+use azcsi_rpc::dispatcher::Limits;
+use azcsi_sim::faults::{Effect, Fault, Script};
+use azcsi_sim::world::{Machine, MachineKind, ScaleSet, guid_of};
+use azcsi_sim::{Profile, Sim, SimOptions};
+use azcsi_types::clock::Clock;
+use azcsi_types::disk_uri::DiskUri;
+use azcsi_types::lun::{Lun, LunSet};
+use azcsi_types::node::{NodeName, VmRef};
+use azcsi_types::op::Op;
+use azcsi_types::secret::Secret;
+use futures_util::future::BoxFuture;
+use v1::controller_server::Controller as Rpcs;
+
+pub(crate) const SUBSCRIPTION: &str = "sub-1";
+pub(crate) const GROUP: &str = "Rg";
+pub(crate) const REGION: &str = "eastus2";
+pub(crate) const GIB: i64 = 1 << 30;
+
+/// Start of all tests, so that timestamps are the same in each run.
+const START: Duration = Duration::from_secs(1_790_000_000);
+
+/// What Kubernetes would say: which machine a node is, and which attachments it wants.
+#[derive(Debug, Default)]
+pub(crate) struct Kubernetes {
+    machines: Mutex<BTreeMap<String, VmRef>>,
+    states: Mutex<BTreeMap<String, NodeState>>,
+    claims: Mutex<BTreeSet<(String, String)>>,
+    slots: Mutex<BTreeMap<String, LunSet>>,
+}
+
+impl Kubernetes {
+    /// A VolumeAttachment appears.
+    pub(crate) fn claim(&self, disk: &str, node: &str) {
+        self.claims.lock().unwrap().insert((disk.to_lowercase(), node.to_lowercase()));
+    }
+
+    /// A node's state changes.
+    pub(crate) fn set_state(&self, node: &str, state: NodeState) {
+        self.states.lock().unwrap().insert(node.to_lowercase(), state);
+    }
+
+    /// A VolumeAttachment of some other disk claims a slot.
+    pub(crate) fn claim_slot(&self, node: &str, lun: i64) {
+        let mut slots = self.slots.lock().unwrap();
+        slots.entry(node.to_lowercase()).or_default().insert(Lun::try_from(lun).unwrap());
+    }
+}
+
+impl NodeDirectory for Kubernetes {
+    fn machine<'a>(&'a self, _: &'a Op, node: &'a NodeName) -> BoxFuture<'a, Result<Option<VmRef>, PortError>> {
+        let found = self.machines.lock().unwrap().get(&node.folded()).cloned();
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn node<'a>(&'a self, _: &'a Op, machine: &'a VmRef) -> BoxFuture<'a, Result<Option<NodeName>, PortError>> {
+        let machines = self.machines.lock().unwrap();
+        let found = machines.iter().find(|(_, vm)| *vm == machine).map(|(name, _)| name.parse().unwrap());
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn state<'a>(&'a self, node: &'a NodeName) -> BoxFuture<'a, NodeState> {
+        let state = self.states.lock().unwrap().get(&node.folded()).copied();
+        Box::pin(async move { state.unwrap_or(NodeState::Ready) })
+    }
+}
+
+impl Attachments for Kubernetes {
+    fn claim<'a>(&'a self, disk: &'a DiskUri, node: &'a NodeName) -> BoxFuture<'a, Claim> {
+        let live = self.claims.lock().unwrap().contains(&(disk.folded(), node.folded()));
+        Box::pin(async move { if live { Claim::Live } else { Claim::None } })
+    }
+
+    fn slots<'a>(&'a self, node: &'a NodeName, _: &'a [DiskUri]) -> BoxFuture<'a, LunSet> {
+        let slots = self.slots.lock().unwrap().get(&node.folded()).copied();
+        Box::pin(async move { slots.unwrap_or_default() })
+    }
+
+    fn groups(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        Box::pin(async { Vec::new() })
+    }
+}
+
+/// A token that never changes; the simulator takes any.
+#[derive(Debug)]
+struct FixedToken;
+
+impl TokenSource for FixedToken {
+    fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Token, TokenError>> {
+        Box::pin(async { Ok(Token { secret: Secret::new("token"), lifetime: Duration::from_secs(3600) }) })
+    }
+}
+
+/// Everything of one test.
+pub(crate) struct World {
+    pub(crate) sim: Sim,
+    pub(crate) kubernetes: Arc<Kubernetes>,
+    pub(crate) controller: ControllerService,
+}
+
+/// What is different from the usual world.
+#[derive(Debug)]
+pub(crate) struct Unusual {
+    pub(crate) profile: Profile,
+    pub(crate) limits: Limits,
+    pub(crate) managed_by_lag: Duration,
+}
+
+impl Default for Unusual {
+    fn default() -> Self {
+        Self { profile: Profile::Instant, limits: Limits::default(), managed_by_lag: Duration::ZERO }
+    }
+}
+
+/// The nodes of every world: two of a Uniform scale set, one Flexible, one standalone; all in zone 1.
+pub(crate) const NODES: [&str; 4] = ["uni000000", "uni000001", "flex_1", "vm1"];
+
+fn machines() -> Vec<(&'static str, Machine)> {
+    let compute = format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute");
+    let set = format!("{compute}/virtualMachineScaleSets/uni");
+    let instance = |number: &str, name: &'static str| {
+        let kind = MachineKind::Instance { scale_set: set.clone(), instance_id: number.to_owned() };
+        let id = format!("{set}/virtualMachines/{number}");
+        (name, Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name))
+    };
+    let machine = |name: &'static str, kind: MachineKind| {
+        let id = format!("{compute}/virtualMachines/{name}");
+        (name, Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name))
+    };
+    vec![
+        instance("0", "uni000000"),
+        instance("1", "uni000001"),
+        machine("flex_1", MachineKind::Flex(format!("{compute}/virtualMachineScaleSets/flex"))),
+        machine("vm1", MachineKind::Standalone),
+    ]
+}
+
+fn azure_world(kubernetes: &Kubernetes) -> azcsi_sim::World {
+    let mut world = azcsi_sim::World::new(SUBSCRIPTION, GROUP, REGION);
+    for (name, flexible) in [("flex", true), ("uni", false)] {
+        let id = format!(
+            "/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute/virtualMachineScaleSets/{name}"
+        );
+        world.add_scale_set(ScaleSet {
+            unique_id: guid_of(&id),
+            id,
+            location: REGION.to_owned(),
+            zones: vec!["1".to_owned()],
+            size: "Standard_D4s_v5".to_owned(),
+            flexible,
+            prefix: name.to_owned(),
+        });
+    }
+    for (node, machine) in machines() {
+        let vm: VmRef = machine.id.parse().unwrap();
+        kubernetes.machines.lock().unwrap().insert(node.to_owned(), vm);
+        world.add_machine(machine.zoned(Some("1")));
+    }
+    world
+}
+
+fn cloud_config() -> CloudConfig {
+    CloudConfig {
+        tenant_id: "tenant".to_owned(),
+        subscription_id: SUBSCRIPTION.to_owned(),
+        resource_group: GROUP.to_owned(),
+        location: REGION.to_owned(),
+        ..CloudConfig::default()
+    }
+}
+
+/// Everything that the driver can offer.
+fn capabilities() -> ControllerCapabilities {
+    use ControllerCapability as C;
+    [
+        C::CreateDeleteVolume, C::PublishUnpublishVolume, C::ListVolumes, C::ListVolumesPublishedNodes,
+        C::GetCapacity, C::CreateDeleteSnapshot, C::ListSnapshots, C::GetSnapshot, C::CloneVolume,
+        C::ExpandVolume, C::GetVolume, C::SingleNodeMultiWriter, C::ModifyVolume, C::GetVolumeHealth,
+        C::ListVolumeHealth,
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn settings() -> Settings {
+    Settings {
+        subscription: SUBSCRIPTION.to_owned(),
+        resource_group: GROUP.to_owned(),
+        location: REGION.parse().unwrap(),
+        extended_location: None,
+        online_resize: true,
+        collision_guard: true,
+        wait_for_snapshot: false,
+        convert_read_write: false,
+        stack: false,
+        capabilities: capabilities(),
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(Unusual::default())
+    }
+
+    pub(crate) fn with(unusual: Unusual) -> Self {
+        let kubernetes = Arc::new(Kubernetes::default());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
+        let mut options = SimOptions::new(Arc::clone(&clock));
+        options.profile = unusual.profile;
+        options.managed_by_lag = unusual.managed_by_lag;
+        let sim = Sim::new(azure_world(&kubernetes), options);
+        let controller = Self::controller(&sim, &kubernetes, unusual.limits, &clock);
+        Self { sim, kubernetes, controller }
+    }
+
+    fn controller(sim: &Sim, kubernetes: &Arc<Kubernetes>, limits: Limits, clock: &Arc<dyn Clock>) -> ControllerService {
+        let seams = Seams {
+            transport: Arc::new(ServiceTransport::new(sim.clone())),
+            source: Arc::new(FixedToken),
+            governor: Arc::new(ThrottleGate::new(Arc::clone(clock))),
+            clock: Arc::clone(clock),
+        };
+        let azure = Azure::with(cloud_config(), Environment::named("").unwrap(), seams);
+        let ports = Ports { nodes: kubernetes.clone(), attachments: kubernetes.clone() };
+        let controller = Controller::new(azure, ports, settings(), Arc::clone(clock));
+        ControllerService::new(Arc::new(controller), Dispatcher::new(Arc::clone(clock), limits))
+    }
+
+    /// Another controller process over the same Azure, with nothing remembered.
+    pub(crate) fn restarted(&self) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
+        let controller = Self::controller(&self.sim, &self.kubernetes, Limits::default(), &clock);
+        Self { sim: self.sim.clone(), kubernetes: Arc::clone(&self.kubernetes), controller }
+    }
+
+    /// One fault: which requests, how many of them, and what happens.
+    pub(crate) fn fault(&self, method: &str, kind: &str, times: u32, effect: Effect) {
+        let fault = Fault {
+            method: Some(method.to_owned()),
+            kind: Some(kind.to_owned()),
+            name: None,
+            skip: 0,
+            times: Some(times),
+            effect,
+        };
+        self.sim.inject(Script { faults: vec![fault] });
+    }
+
+    /// The classes of the requests that `work` makes Azure see.
+    pub(crate) async fn requests_of<T>(&self, work: impl Future<Output = T>) -> (T, Vec<String>) {
+        let before = self.sim.requests(0).last().map_or(0, |last| last.number);
+        let done = work.await;
+        (done, self.sim.requests(before).into_iter().map(|request| request.class).collect())
+    }
+
+    /// Nothing happened that must never happen.
+    pub(crate) fn assert_clean(&self) {
+        self.sim.settle();
+        assert_eq!(self.sim.violations(), Vec::new());
+    }
+}
+
+/// A filesystem for one node.
+pub(crate) fn filesystem() -> v1::VolumeCapability {
+    use v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
+    v1::VolumeCapability {
+        access_type: Some(AccessType::Mount(MountVolume::default())),
+        access_mode: Some(AccessMode { mode: Mode::SingleNodeWriter.into() }),
+    }
+}
+
+/// A raw device for several nodes.
+pub(crate) fn shared_block() -> v1::VolumeCapability {
+    use v1::volume_capability::{AccessMode, AccessType, BlockVolume, access_mode::Mode};
+    v1::VolumeCapability {
+        access_type: Some(AccessType::Block(BlockVolume {})),
+        access_mode: Some(AccessMode { mode: Mode::MultiNodeMultiWriter.into() }),
+    }
+}
+
+/// A request for a volume in zone 1.
+pub(crate) fn create_request(name: &str, gib: i64) -> v1::CreateVolumeRequest {
+    let segments: HashMap<_, _> = [("topology.disk.csi.azure.com/zone".to_owned(), format!("{REGION}-1"))].into();
+    let zone = v1::Topology { segments };
+    v1::CreateVolumeRequest {
+        name: name.to_owned(),
+        capacity_range: Some(v1::CapacityRange { required_bytes: gib * GIB, limit_bytes: 0 }),
+        volume_capabilities: vec![filesystem()],
+        accessibility_requirements: Some(v1::TopologyRequirement { requisite: vec![zone.clone()], preferred: vec![zone] }),
+        ..v1::CreateVolumeRequest::default()
+    }
+}
+
+/// What a call came to.
+pub(crate) type Outcome<T> = Result<T, tonic::Status>;
+
+impl World {
+    pub(crate) async fn create(&self, request: v1::CreateVolumeRequest) -> Outcome<v1::Volume> {
+        let reply = self.controller.create_volume(tonic::Request::new(request)).await?;
+        Ok(reply.into_inner().volume.unwrap())
+    }
+
+    /// A volume of so many GiB that is simply there.
+    pub(crate) async fn volume(&self, name: &str, gib: i64) -> v1::Volume {
+        self.create(create_request(name, gib)).await.unwrap()
+    }
+
+    pub(crate) async fn delete(&self, id: &str) -> Outcome<()> {
+        let request = v1::DeleteVolumeRequest { volume_id: id.to_owned(), ..Default::default() };
+        self.controller.delete_volume(tonic::Request::new(request)).await.map(drop)
+    }
+
+    pub(crate) fn publish_request(volume: &v1::Volume, node: &str) -> v1::ControllerPublishVolumeRequest {
+        v1::ControllerPublishVolumeRequest {
+            volume_id: volume.volume_id.clone(),
+            node_id: node.to_owned(),
+            volume_capability: Some(filesystem()),
+            volume_context: volume.volume_context.clone(),
+            ..Default::default()
+        }
+    }
+
+    /// Attaches; answers with the LUN.
+    pub(crate) async fn publish(&self, volume: &v1::Volume, node: &str) -> Outcome<Lun> {
+        let request = Self::publish_request(volume, node);
+        let reply = self.controller.controller_publish_volume(tonic::Request::new(request)).await?;
+        Ok(reply.into_inner().publish_context["LUN"].parse().unwrap())
+    }
+
+    pub(crate) async fn unpublish(&self, id: &str, node: &str) -> Outcome<()> {
+        let request = v1::ControllerUnpublishVolumeRequest {
+            volume_id: id.to_owned(),
+            node_id: node.to_owned(),
+            ..Default::default()
+        };
+        self.controller.controller_unpublish_volume(tonic::Request::new(request)).await.map(drop)
+    }
+
+    /// The disks on a node as Azure has them: name and LUN.
+    pub(crate) fn disks_on(&self, node: &str) -> BTreeMap<String, u32> {
+        let world = self.sim.world();
+        let machine = world.machines.values().find(|machine| machine.computer_name == node).unwrap();
+        machine.data_disks.iter().map(|disk| (disk.name.clone(), u32::from(disk.lun))).collect()
+    }
+
+    /// Whether Azure has a disk of this name.
+    pub(crate) fn has_disk(&self, name: &str) -> bool {
+        self.sim.world().disks.values().any(|disk| disk.id.ends_with(&format!("/{name}")))
+    }
+}
