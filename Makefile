@@ -21,7 +21,7 @@ setup: ## install the system packages that the other targets need
 	@test/setup/packages.sh
 
 .PHONY: test
-test: setup lint unit ## everything that a change must pass
+test: setup lint unit contract ## everything that a change must pass
 
 .PHONY: lint
 lint: fmt clippy doc deny ## formatting, lints, documentation, dependency rules
@@ -51,6 +51,10 @@ audit: ## known vulnerabilities; says so when the database cannot be reached
 .PHONY: unit
 unit: setup ## unit, property and integration tests (as root: loop devices and mounts)
 	$(CARGO) test --workspace --locked
+
+.PHONY: contract
+contract: setup ## the simulator against official Azure clients and the models of an SDK
+	@test/contract/run.sh
 
 .PHONY: demo
 demo: setup ## a volume's whole life on real devices, told while it happens (DEMO_FAST=1: quickly)

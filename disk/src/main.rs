@@ -59,7 +59,7 @@ fn fail(line: &str) -> ExitCode {
 }
 
 fn print(text: &str) -> ExitCode {
-    match write!(std::io::stdout(), "{}\n", text.trim_end()) {
+    match writeln!(std::io::stdout(), "{}", text.trim_end()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

@@ -110,5 +110,4 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 }
 
 #[cfg(test)]
-#[path = "cache_tests.rs"]
 mod tests;

@@ -419,5 +419,4 @@ fn reason_of(error: &serde_json::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "config_tests.rs"]
 mod tests;

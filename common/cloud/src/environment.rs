@@ -463,5 +463,4 @@ impl Discovery {
 }
 
 #[cfg(test)]
-#[path = "environment_tests.rs"]
 mod tests;

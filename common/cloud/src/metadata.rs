@@ -250,5 +250,4 @@ fn is_passing(error: &MetadataError) -> bool {
 }
 
 #[cfg(test)]
-#[path = "metadata_tests.rs"]
 mod tests;

@@ -182,7 +182,7 @@ struct NodeArgs {
     /// Seconds after which a slow mkfs gives back its place.
     #[arg(long, default_value = "300", value_parser = whole, value_name = "SECONDS")]
     concurrent_format_timeout: u32,
-    /// Remove the taint <driver>/agent-not-ready once the driver is registered.
+    /// Remove the taint `<driver>/agent-not-ready` once the driver is registered.
     #[arg(long, default_value_t = true, action = ArgAction::Set)]
     remove_not_ready_taint: bool,
     /// Go on looking for that taint.

@@ -1,3 +1,5 @@
+//! Tests of `config`.
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -148,84 +150,81 @@ fn services_are_chosen_by_word_by_flag_or_by_the_nodes_name() {
     }
 }
 
+/// Arguments, and words that the refusal has to hold.
+const WRONG: &[(&[&str], [&str; 3])] = &[
+    (&["--v=x"], ["'x'", "--v", "0 to 10"]),
+    (
+        &["--mode=both"],
+        ["'both'", "--mode", "controller, node or all"],
+    ),
+    (
+        &["everything"],
+        ["everything", "MODE", "controller, node or all"],
+    ),
+    (
+        &["node"],
+        ["node service", "--nodeid", "--get-nodeid-from-imds"],
+    ),
+    (&["node", "--mode=all"], ["--mode", "different", "only one"]),
+    (&["--nodeid=a b"], ["'a b'", "--nodeid", "name of a node"]),
+    (
+        &["--endpoint=/csi.sock"],
+        ["/csi.sock", "--endpoint", "unix:// or tcp://"],
+    ),
+    (
+        &["--metrics-address=29604"],
+        ["29604", "--metrics-address", "a port"],
+    ),
+    (
+        &["--drivername=a/b"],
+        ["'a/b'", "--drivername", "disk.csi.azure.com"],
+    ),
+    (
+        &["--kube-api-qps=-1"],
+        ["'-1'", "--kube-api-qps", "0 or more"],
+    ),
+    (
+        &["--volume-attach-limit=many"],
+        ["'many'", "--volume-attach-limit", "below 0"],
+    ),
+    (
+        &["--max-concurrent-format=-2"],
+        ["'-2'", "--max-concurrent-format", "from 0"],
+    ),
+    (
+        &["--support-zone=maybe"],
+        ["'maybe'", "--support-zone", "true, false"],
+    ),
+    (
+        &["--vm-type=other"],
+        ["'other'", "--vm-type", "vmss, vmssflex or standard"],
+    ),
+    (
+        &["--traffic-manager-port=0"],
+        ["'0'", "--traffic-manager-port", "1 to 65535"],
+    ),
+    (
+        &["--metadata-endpoint=x"],
+        ["'x'", "--metadata-endpoint", "http://"],
+    ),
+    (
+        &["--identity-check=no"],
+        ["'no'", "--identity-check", "strict or compat"],
+    ),
+    (
+        &["--user-agent-suffix=a\nb"],
+        ["a", "--user-agent-suffix", "ASCII"],
+    ),
+    (
+        &["--no-such-flag"],
+        ["--no-such-flag", "unexpected", "argument"],
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
-    for (args, words) in [
-        (vec!["--v=x"], ["'x'", "--v", "0 to 10"]),
-        (
-            vec!["--mode=both"],
-            ["'both'", "--mode", "controller, node or all"],
-        ),
-        (
-            vec!["everything"],
-            ["everything", "MODE", "controller, node or all"],
-        ),
-        (
-            vec!["node"],
-            ["node service", "--nodeid", "--get-nodeid-from-imds"],
-        ),
-        (
-            vec!["node", "--mode=all"],
-            ["--mode", "different", "only one"],
-        ),
-        (
-            vec!["--nodeid=a b"],
-            ["'a b'", "--nodeid", "name of a node"],
-        ),
-        (
-            vec!["--endpoint=/csi.sock"],
-            ["/csi.sock", "--endpoint", "unix:// or tcp://"],
-        ),
-        (
-            vec!["--metrics-address=29604"],
-            ["29604", "--metrics-address", "a port"],
-        ),
-        (
-            vec!["--drivername=a/b"],
-            ["'a/b'", "--drivername", "disk.csi.azure.com"],
-        ),
-        (
-            vec!["--kube-api-qps=-1"],
-            ["'-1'", "--kube-api-qps", "0 or more"],
-        ),
-        (
-            vec!["--volume-attach-limit=many"],
-            ["'many'", "--volume-attach-limit", "below 0"],
-        ),
-        (
-            vec!["--max-concurrent-format=-2"],
-            ["'-2'", "--max-concurrent-format", "from 0"],
-        ),
-        (
-            vec!["--support-zone=maybe"],
-            ["'maybe'", "--support-zone", "true, false"],
-        ),
-        (
-            vec!["--vm-type=other"],
-            ["'other'", "--vm-type", "vmss, vmssflex or standard"],
-        ),
-        (
-            vec!["--traffic-manager-port=0"],
-            ["'0'", "--traffic-manager-port", "1 to 65535"],
-        ),
-        (
-            vec!["--metadata-endpoint=x"],
-            ["'x'", "--metadata-endpoint", "http://"],
-        ),
-        (
-            vec!["--identity-check=no"],
-            ["'no'", "--identity-check", "strict or compat"],
-        ),
-        (
-            vec!["--user-agent-suffix=a\nb"],
-            ["a", "--user-agent-suffix", "ASCII"],
-        ),
-        (
-            vec!["--no-such-flag"],
-            ["--no-such-flag", "unexpected", "argument"],
-        ),
-    ] {
-        let line = wrong(&args);
+    for (args, words) in WRONG {
+        let line = wrong(args);
         assert!(!line.contains('\n'), "{line:?}");
         for word in words {
             assert!(line.contains(word), "{line:?} lacks {word:?}");

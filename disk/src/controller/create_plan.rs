@@ -204,5 +204,4 @@ pub fn spot(disk: &Disk, home: &Region) -> Spot {
 }
 
 #[cfg(test)]
-#[path = "create_plan_tests.rs"]
 mod tests;

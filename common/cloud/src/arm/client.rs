@@ -465,5 +465,4 @@ fn outcome(sent: &Result<Response<Bytes>, crate::TransportError>) -> Outcome {
 }
 
 #[cfg(test)]
-#[path = "client_tests.rs"]
 mod tests;

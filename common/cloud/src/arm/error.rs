@@ -424,5 +424,4 @@ pub enum Absence {
 }
 
 #[cfg(test)]
-#[path = "error_tests.rs"]
 mod tests;

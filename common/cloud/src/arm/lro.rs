@@ -211,5 +211,4 @@ fn by_state(state: &ProvisioningState, body: Option<Value>, response: &Response<
 }
 
 #[cfg(test)]
-#[path = "lro_tests.rs"]
 mod tests;

@@ -119,5 +119,4 @@ impl Certificate {
 }
 
 #[cfg(test)]
-#[path = "certificate_tests.rs"]
 mod tests;

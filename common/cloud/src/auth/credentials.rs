@@ -194,5 +194,4 @@ impl ClientAssertion for Assertion {
 }
 
 #[cfg(test)]
-#[path = "credentials_tests.rs"]
 mod tests;

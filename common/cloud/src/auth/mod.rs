@@ -203,5 +203,4 @@ fn as_arm(error: TokenError) -> ArmError {
 }
 
 #[cfg(test)]
-#[path = "tokens_tests.rs"]
 mod tests;

@@ -164,5 +164,4 @@ pub(crate) fn spread() -> f64 {
 }
 
 #[cfg(test)]
-#[path = "retry_tests.rs"]
 mod tests;

@@ -184,5 +184,4 @@ pub fn remaining(headers: &HeaderMap) -> Vec<Remaining> {
 }
 
 #[cfg(test)]
-#[path = "throttle_tests.rs"]
 mod tests;

@@ -251,5 +251,4 @@ where
 }
 
 #[cfg(test)]
-#[path = "transport_tests.rs"]
 mod tests;

@@ -1,3 +1,5 @@
+//! Tests of `watch`.
+
 use std::sync::Mutex;
 use std::time::Duration;
 

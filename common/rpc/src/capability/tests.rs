@@ -1,3 +1,5 @@
+//! Tests of `capability`.
+
 use std::collections::BTreeSet;
 
 use azcsi_proto::csi::v1;

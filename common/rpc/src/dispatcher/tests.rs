@@ -1,3 +1,5 @@
+//! Tests of `dispatcher`.
+
 use std::sync::Arc;
 use std::time::Duration;
 

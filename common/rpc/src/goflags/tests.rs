@@ -1,3 +1,5 @@
+//! Tests of `goflags`.
+
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command, value_parser};

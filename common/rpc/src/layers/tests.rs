@@ -1,3 +1,5 @@
+//! Tests of `layers`.
+
 use std::convert::Infallible;
 use std::sync::Arc;
 

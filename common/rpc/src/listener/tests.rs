@@ -1,3 +1,5 @@
+//! Tests of `listener`.
+
 use std::os::unix::fs::PermissionsExt as _;
 
 use tokio::net::UnixStream;

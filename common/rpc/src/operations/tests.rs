@@ -1,3 +1,5 @@
+//! Tests of `operations`.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Tests of `redact`.
+
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 

@@ -1,3 +1,5 @@
+//! Tests of `server`.
+
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Tests of `validate`.
+
 use std::collections::HashMap;
 
 use azcsi_proto::csi::v1;

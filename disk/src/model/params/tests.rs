@@ -1,3 +1,5 @@
+//! Tests of `params`.
+
 use std::collections::BTreeMap;
 
 use azcsi_types::access::MaxShares;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use azcsi_cloud::auth::{Token, TokenError, TokenSource};
-use azcsi_cloud::{Azure, Seams};
 use azcsi_cloud::config::CloudConfig;
 use azcsi_cloud::environment::Environment;
 use azcsi_cloud::pipeline::throttle::Gate as ThrottleGate;
 use azcsi_cloud::pipeline::transport::ServiceTransport;
+use azcsi_cloud::{Azure, Seams};
 use azcsi_disk::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
 use azcsi_disk::controller::service::ControllerService;
 use azcsi_disk::controller::{Controller, Ports, Settings};
@@ -50,30 +50,50 @@ pub(crate) struct Kubernetes {
 impl Kubernetes {
     /// A VolumeAttachment appears.
     pub(crate) fn claim(&self, disk: &str, node: &str) {
-        self.claims.lock().unwrap().insert((disk.to_lowercase(), node.to_lowercase()));
+        self.claims
+            .lock()
+            .unwrap()
+            .insert((disk.to_lowercase(), node.to_lowercase()));
     }
 
     /// A node's state changes.
     pub(crate) fn set_state(&self, node: &str, state: NodeState) {
-        self.states.lock().unwrap().insert(node.to_lowercase(), state);
+        self.states
+            .lock()
+            .unwrap()
+            .insert(node.to_lowercase(), state);
     }
 
     /// A VolumeAttachment of some other disk claims a slot.
     pub(crate) fn claim_slot(&self, node: &str, lun: i64) {
         let mut slots = self.slots.lock().unwrap();
-        slots.entry(node.to_lowercase()).or_default().insert(Lun::try_from(lun).unwrap());
+        slots
+            .entry(node.to_lowercase())
+            .or_default()
+            .insert(Lun::try_from(lun).unwrap());
     }
 }
 
 impl NodeDirectory for Kubernetes {
-    fn machine<'a>(&'a self, _: &'a Op, node: &'a NodeName) -> BoxFuture<'a, Result<Option<VmRef>, PortError>> {
+    fn machine<'a>(
+        &'a self,
+        _: &'a Op,
+        node: &'a NodeName,
+    ) -> BoxFuture<'a, Result<Option<VmRef>, PortError>> {
         let found = self.machines.lock().unwrap().get(&node.folded()).cloned();
         Box::pin(async move { Ok(found) })
     }
 
-    fn node<'a>(&'a self, _: &'a Op, machine: &'a VmRef) -> BoxFuture<'a, Result<Option<NodeName>, PortError>> {
+    fn node<'a>(
+        &'a self,
+        _: &'a Op,
+        machine: &'a VmRef,
+    ) -> BoxFuture<'a, Result<Option<NodeName>, PortError>> {
         let machines = self.machines.lock().unwrap();
-        let found = machines.iter().find(|(_, vm)| *vm == machine).map(|(name, _)| name.parse().unwrap());
+        let found = machines
+            .iter()
+            .find(|(_, vm)| *vm == machine)
+            .map(|(name, _)| name.parse().unwrap());
         Box::pin(async move { Ok(found) })
     }
 
@@ -85,7 +105,11 @@ impl NodeDirectory for Kubernetes {
 
 impl Attachments for Kubernetes {
     fn claim<'a>(&'a self, disk: &'a DiskUri, node: &'a NodeName) -> BoxFuture<'a, Claim> {
-        let live = self.claims.lock().unwrap().contains(&(disk.folded(), node.folded()));
+        let live = self
+            .claims
+            .lock()
+            .unwrap()
+            .contains(&(disk.folded(), node.folded()));
         Box::pin(async move { if live { Claim::Live } else { Claim::None } })
     }
 
@@ -105,7 +129,12 @@ struct FixedToken;
 
 impl TokenSource for FixedToken {
     fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Token, TokenError>> {
-        Box::pin(async { Ok(Token { secret: Secret::new("token"), lifetime: Duration::from_secs(3600) }) })
+        Box::pin(async {
+            Ok(Token {
+                secret: Secret::new("token"),
+                lifetime: Duration::from_secs(3600),
+            })
+        })
     }
 }
 
@@ -126,7 +155,11 @@ pub(crate) struct Unusual {
 
 impl Default for Unusual {
     fn default() -> Self {
-        Self { profile: Profile::Instant, limits: Limits::default(), managed_by_lag: Duration::ZERO }
+        Self {
+            profile: Profile::Instant,
+            limits: Limits::default(),
+            managed_by_lag: Duration::ZERO,
+        }
     }
 }
 
@@ -134,21 +167,34 @@ impl Default for Unusual {
 pub(crate) const NODES: [&str; 4] = ["uni000000", "uni000001", "flex_1", "vm1"];
 
 fn machines() -> Vec<(&'static str, Machine)> {
-    let compute = format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute");
+    let compute =
+        format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute");
     let set = format!("{compute}/virtualMachineScaleSets/uni");
     let instance = |number: &str, name: &'static str| {
-        let kind = MachineKind::Instance { scale_set: set.clone(), instance_id: number.to_owned() };
+        let kind = MachineKind::Instance {
+            scale_set: set.clone(),
+            instance_id: number.to_owned(),
+        };
         let id = format!("{set}/virtualMachines/{number}");
-        (name, Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name))
+        (
+            name,
+            Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name),
+        )
     };
     let machine = |name: &'static str, kind: MachineKind| {
         let id = format!("{compute}/virtualMachines/{name}");
-        (name, Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name))
+        (
+            name,
+            Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(name),
+        )
     };
     vec![
         instance("0", "uni000000"),
         instance("1", "uni000001"),
-        machine("flex_1", MachineKind::Flex(format!("{compute}/virtualMachineScaleSets/flex"))),
+        machine(
+            "flex_1",
+            MachineKind::Flex(format!("{compute}/virtualMachineScaleSets/flex")),
+        ),
         machine("vm1", MachineKind::Standalone),
     ]
 }
@@ -171,7 +217,11 @@ fn azure_world(kubernetes: &Kubernetes) -> azcsi_sim::World {
     }
     for (node, machine) in machines() {
         let vm: VmRef = machine.id.parse().unwrap();
-        kubernetes.machines.lock().unwrap().insert(node.to_owned(), vm);
+        kubernetes
+            .machines
+            .lock()
+            .unwrap()
+            .insert(node.to_owned(), vm);
         world.add_machine(machine.zoned(Some("1")));
     }
     world
@@ -191,9 +241,20 @@ fn cloud_config() -> CloudConfig {
 fn capabilities() -> ControllerCapabilities {
     use ControllerCapability as C;
     [
-        C::CreateDeleteVolume, C::PublishUnpublishVolume, C::ListVolumes, C::ListVolumesPublishedNodes,
-        C::GetCapacity, C::CreateDeleteSnapshot, C::ListSnapshots, C::GetSnapshot, C::CloneVolume,
-        C::ExpandVolume, C::GetVolume, C::SingleNodeMultiWriter, C::ModifyVolume, C::GetVolumeHealth,
+        C::CreateDeleteVolume,
+        C::PublishUnpublishVolume,
+        C::ListVolumes,
+        C::ListVolumesPublishedNodes,
+        C::GetCapacity,
+        C::CreateDeleteSnapshot,
+        C::ListSnapshots,
+        C::GetSnapshot,
+        C::CloneVolume,
+        C::ExpandVolume,
+        C::GetVolume,
+        C::SingleNodeMultiWriter,
+        C::ModifyVolume,
+        C::GetVolumeHealth,
         C::ListVolumeHealth,
     ]
     .into_iter()
@@ -222,16 +283,26 @@ impl World {
 
     pub(crate) fn with(unusual: Unusual) -> Self {
         let kubernetes = Arc::new(Kubernetes::default());
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
+        let clock: Arc<dyn Clock> =
+            Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
         let mut options = SimOptions::new(Arc::clone(&clock));
         options.profile = unusual.profile;
         options.managed_by_lag = unusual.managed_by_lag;
         let sim = Sim::new(azure_world(&kubernetes), options);
         let controller = Self::controller(&sim, &kubernetes, unusual.limits, &clock);
-        Self { sim, kubernetes, controller }
+        Self {
+            sim,
+            kubernetes,
+            controller,
+        }
     }
 
-    fn controller(sim: &Sim, kubernetes: &Arc<Kubernetes>, limits: Limits, clock: &Arc<dyn Clock>) -> ControllerService {
+    fn controller(
+        sim: &Sim,
+        kubernetes: &Arc<Kubernetes>,
+        limits: Limits,
+        clock: &Arc<dyn Clock>,
+    ) -> ControllerService {
         let seams = Seams {
             transport: Arc::new(ServiceTransport::new(sim.clone())),
             source: Arc::new(FixedToken),
@@ -239,16 +310,27 @@ impl World {
             clock: Arc::clone(clock),
         };
         let azure = Azure::with(cloud_config(), Environment::named("").unwrap(), seams);
-        let ports = Ports { nodes: kubernetes.clone(), attachments: kubernetes.clone() };
+        let ports = Ports {
+            nodes: kubernetes.clone(),
+            attachments: kubernetes.clone(),
+        };
         let controller = Controller::new(azure, ports, settings(), Arc::clone(clock));
-        ControllerService::new(Arc::new(controller), Dispatcher::new(Arc::clone(clock), limits))
+        ControllerService::new(
+            Arc::new(controller),
+            Dispatcher::new(Arc::clone(clock), limits),
+        )
     }
 
     /// Another controller process over the same Azure, with nothing remembered.
     pub(crate) fn restarted(&self) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
+        let clock: Arc<dyn Clock> =
+            Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
         let controller = Self::controller(&self.sim, &self.kubernetes, Limits::default(), &clock);
-        Self { sim: self.sim.clone(), kubernetes: Arc::clone(&self.kubernetes), controller }
+        Self {
+            sim: self.sim.clone(),
+            kubernetes: Arc::clone(&self.kubernetes),
+            controller,
+        }
     }
 
     /// One fault: which requests, how many of them, and what happens.
@@ -261,14 +343,23 @@ impl World {
             times: Some(times),
             effect,
         };
-        self.sim.inject(Script { faults: vec![fault] });
+        self.sim.inject(Script {
+            faults: vec![fault],
+        });
     }
 
     /// The classes of the requests that `work` makes Azure see.
     pub(crate) async fn requests_of<T>(&self, work: impl Future<Output = T>) -> (T, Vec<String>) {
         let before = self.sim.requests(0).last().map_or(0, |last| last.number);
         let done = work.await;
-        (done, self.sim.requests(before).into_iter().map(|request| request.class).collect())
+        (
+            done,
+            self.sim
+                .requests(before)
+                .into_iter()
+                .map(|request| request.class)
+                .collect(),
+        )
     }
 
     /// Nothing happened that must never happen.
@@ -283,7 +374,9 @@ pub(crate) fn filesystem() -> v1::VolumeCapability {
     use v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
     v1::VolumeCapability {
         access_type: Some(AccessType::Mount(MountVolume::default())),
-        access_mode: Some(AccessMode { mode: Mode::SingleNodeWriter.into() }),
+        access_mode: Some(AccessMode {
+            mode: Mode::SingleNodeWriter.into(),
+        }),
     }
 }
 
@@ -292,19 +385,31 @@ pub(crate) fn shared_block() -> v1::VolumeCapability {
     use v1::volume_capability::{AccessMode, AccessType, BlockVolume, access_mode::Mode};
     v1::VolumeCapability {
         access_type: Some(AccessType::Block(BlockVolume {})),
-        access_mode: Some(AccessMode { mode: Mode::MultiNodeMultiWriter.into() }),
+        access_mode: Some(AccessMode {
+            mode: Mode::MultiNodeMultiWriter.into(),
+        }),
     }
 }
 
 /// A request for a volume in zone 1.
 pub(crate) fn create_request(name: &str, gib: i64) -> v1::CreateVolumeRequest {
-    let segments: HashMap<_, _> = [("topology.disk.csi.azure.com/zone".to_owned(), format!("{REGION}-1"))].into();
+    let segments: HashMap<_, _> = [(
+        "topology.disk.csi.azure.com/zone".to_owned(),
+        format!("{REGION}-1"),
+    )]
+    .into();
     let zone = v1::Topology { segments };
     v1::CreateVolumeRequest {
         name: name.to_owned(),
-        capacity_range: Some(v1::CapacityRange { required_bytes: gib * GIB, limit_bytes: 0 }),
+        capacity_range: Some(v1::CapacityRange {
+            required_bytes: gib * GIB,
+            limit_bytes: 0,
+        }),
         volume_capabilities: vec![filesystem()],
-        accessibility_requirements: Some(v1::TopologyRequirement { requisite: vec![zone.clone()], preferred: vec![zone] }),
+        accessibility_requirements: Some(v1::TopologyRequirement {
+            requisite: vec![zone.clone()],
+            preferred: vec![zone],
+        }),
         ..v1::CreateVolumeRequest::default()
     }
 }
@@ -314,7 +419,10 @@ pub(crate) type Outcome<T> = Result<T, tonic::Status>;
 
 impl World {
     pub(crate) async fn create(&self, request: v1::CreateVolumeRequest) -> Outcome<v1::Volume> {
-        let reply = self.controller.create_volume(tonic::Request::new(request)).await?;
+        let reply = self
+            .controller
+            .create_volume(tonic::Request::new(request))
+            .await?;
         Ok(reply.into_inner().volume.unwrap())
     }
 
@@ -324,11 +432,20 @@ impl World {
     }
 
     pub(crate) async fn delete(&self, id: &str) -> Outcome<()> {
-        let request = v1::DeleteVolumeRequest { volume_id: id.to_owned(), ..Default::default() };
-        self.controller.delete_volume(tonic::Request::new(request)).await.map(drop)
+        let request = v1::DeleteVolumeRequest {
+            volume_id: id.to_owned(),
+            ..Default::default()
+        };
+        self.controller
+            .delete_volume(tonic::Request::new(request))
+            .await
+            .map(drop)
     }
 
-    pub(crate) fn publish_request(volume: &v1::Volume, node: &str) -> v1::ControllerPublishVolumeRequest {
+    pub(crate) fn publish_request(
+        volume: &v1::Volume,
+        node: &str,
+    ) -> v1::ControllerPublishVolumeRequest {
         v1::ControllerPublishVolumeRequest {
             volume_id: volume.volume_id.clone(),
             node_id: node.to_owned(),
@@ -341,7 +458,10 @@ impl World {
     /// Attaches; answers with the LUN.
     pub(crate) async fn publish(&self, volume: &v1::Volume, node: &str) -> Outcome<Lun> {
         let request = Self::publish_request(volume, node);
-        let reply = self.controller.controller_publish_volume(tonic::Request::new(request)).await?;
+        let reply = self
+            .controller
+            .controller_publish_volume(tonic::Request::new(request))
+            .await?;
         Ok(reply.into_inner().publish_context["LUN"].parse().unwrap())
     }
 
@@ -351,18 +471,33 @@ impl World {
             node_id: node.to_owned(),
             ..Default::default()
         };
-        self.controller.controller_unpublish_volume(tonic::Request::new(request)).await.map(drop)
+        self.controller
+            .controller_unpublish_volume(tonic::Request::new(request))
+            .await
+            .map(drop)
     }
 
     /// The disks on a node as Azure has them: name and LUN.
     pub(crate) fn disks_on(&self, node: &str) -> BTreeMap<String, u32> {
         let world = self.sim.world();
-        let machine = world.machines.values().find(|machine| machine.computer_name == node).unwrap();
-        machine.data_disks.iter().map(|disk| (disk.name.clone(), u32::from(disk.lun))).collect()
+        let machine = world
+            .machines
+            .values()
+            .find(|machine| machine.computer_name == node)
+            .unwrap();
+        machine
+            .data_disks
+            .iter()
+            .map(|disk| (disk.name.clone(), disk.lun))
+            .collect()
     }
 
     /// Whether Azure has a disk of this name.
     pub(crate) fn has_disk(&self, name: &str) -> bool {
-        self.sim.world().disks.values().any(|disk| disk.id.ends_with(&format!("/{name}")))
+        self.sim
+            .world()
+            .disks
+            .values()
+            .any(|disk| disk.id.ends_with(&format!("/{name}")))
     }
 }

@@ -17,8 +17,16 @@ async fn every_kind_of_machine_attaches_and_detaches() {
         let volume = world.volume(&format!("pvc-{node}"), 4).await;
         let lun = world.publish(&volume, node).await.unwrap();
         let name = format!("pvc-{node}");
-        assert_eq!(world.disks_on(node).get(&name), Some(&u32::from(lun.get())), "{node}");
-        assert_eq!(world.publish(&volume, node).await.unwrap(), lun, "again on {node}");
+        assert_eq!(
+            world.disks_on(node).get(&name),
+            Some(&u32::from(lun.get())),
+            "{node}"
+        );
+        assert_eq!(
+            world.publish(&volume, node).await.unwrap(),
+            lun,
+            "again on {node}"
+        );
         world.unpublish(&volume.volume_id, node).await.unwrap();
         world.unpublish(&volume.volume_id, node).await.unwrap();
         assert!(world.disks_on(node).is_empty());
@@ -33,11 +41,19 @@ async fn volumes_that_arrive_together_get_slots_of_their_own_ad_01() {
     for number in 0..8 {
         volumes.push(world.volume(&format!("pvc-{number}"), 4).await);
     }
-    let (luns, requests) =
-        world.requests_of(join_all(volumes.iter().map(|volume| world.publish(volume, "uni000000")))).await;
+    let (luns, requests) = world
+        .requests_of(join_all(
+            volumes
+                .iter()
+                .map(|volume| world.publish(volume, "uni000000")),
+        ))
+        .await;
     let luns: BTreeSet<u8> = luns.into_iter().map(|lun| lun.unwrap().get()).collect();
     assert_eq!(luns.len(), 8);
-    let writes = requests.iter().filter(|class| class.starts_with("POST")).count();
+    let writes = requests
+        .iter()
+        .filter(|class| class.starts_with("POST"))
+        .count();
     assert!(writes <= 2, "{writes} writes: {requests:?}");
     world.assert_clean();
 }
@@ -48,12 +64,20 @@ async fn attach_and_detach_share_one_write() {
     let old = world.volume("old", 4).await;
     let new = world.volume("new", 4).await;
     world.publish(&old, "vm1").await.unwrap();
-    let both = async { tokio::join!(world.unpublish(&old.volume_id, "vm1"), world.publish(&new, "vm1")) };
+    let both = async {
+        tokio::join!(
+            world.unpublish(&old.volume_id, "vm1"),
+            world.publish(&new, "vm1")
+        )
+    };
     let ((detached, attached), requests) = world.requests_of(both).await;
     detached.unwrap();
     attached.unwrap();
     assert_eq!(world.disks_on("vm1").keys().collect::<Vec<_>>(), ["new"]);
-    let writes = requests.iter().filter(|class| class.starts_with("POST")).count();
+    let writes = requests
+        .iter()
+        .filter(|class| class.starts_with("POST"))
+        .count();
     assert!(writes <= 2, "{requests:?}");
     world.assert_clean();
 }
@@ -62,7 +86,12 @@ async fn attach_and_detach_share_one_write() {
 async fn the_slot_that_is_answered_is_the_one_that_azure_used_ad_02() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
-    world.fault("POST", "virtualMachines/attachDetachDataDisks", 4, Effect::ResetAfter);
+    world.fault(
+        "POST",
+        "virtualMachines/attachDetachDataDisks",
+        4,
+        Effect::ResetAfter,
+    );
     let first = world.publish(&volume, "vm1").await;
     world.sim.clear_faults();
     let second = world.publish(&volume, "vm1").await.unwrap();
@@ -128,15 +157,31 @@ async fn one_bad_disk_does_not_fail_the_others() {
     let world = World::new();
     let good = world.volume("good", 4).await;
     let mut elsewhere = create_request("bad", 4);
-    for topology in &mut elsewhere.accessibility_requirements.as_mut().unwrap().requisite {
-        topology.segments.values_mut().for_each(|zone| *zone = "eastus2-2".to_owned());
+    for topology in &mut elsewhere
+        .accessibility_requirements
+        .as_mut()
+        .unwrap()
+        .requisite
+    {
+        topology
+            .segments
+            .values_mut()
+            .for_each(|zone| *zone = "eastus2-2".to_owned());
     }
-    elsewhere.accessibility_requirements.as_mut().unwrap().preferred.clear();
+    elsewhere
+        .accessibility_requirements
+        .as_mut()
+        .unwrap()
+        .preferred
+        .clear();
     let bad = world.create(elsewhere).await.unwrap();
     let (good, bad) = tokio::join!(world.publish(&good, "vm1"), world.publish(&bad, "vm1"));
     good.unwrap();
     let status = bad.unwrap_err();
-    assert!(!matches!(status.code(), Code::Ok | Code::NotFound), "{status:?}");
+    assert!(
+        !matches!(status.code(), Code::Ok | Code::NotFound),
+        "{status:?}"
+    );
     assert!(status.message().contains("zone"), "{status:?}");
     assert_eq!(world.disks_on("vm1").keys().collect::<Vec<_>>(), ["good"]);
 }
@@ -145,13 +190,29 @@ async fn one_bad_disk_does_not_fail_the_others() {
 async fn what_is_unknown_is_not_found_and_a_missing_field_is_invalid() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
-    assert_eq!(world.publish(&volume, "no-such-node").await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(
+        world
+            .publish(&volume, "no-such-node")
+            .await
+            .unwrap_err()
+            .code(),
+        Code::NotFound
+    );
     let mut unknown = volume.clone();
     unknown.volume_id = "fake-vol-id".to_owned();
-    assert_eq!(world.publish(&unknown, "vm1").await.unwrap_err().code(), Code::NotFound);
-    assert_eq!(world.publish(&volume, "").await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(
+        world.publish(&unknown, "vm1").await.unwrap_err().code(),
+        Code::NotFound
+    );
+    assert_eq!(
+        world.publish(&volume, "").await.unwrap_err().code(),
+        Code::InvalidArgument
+    );
     world.delete(&volume.volume_id).await.unwrap();
-    assert_eq!(world.publish(&volume, "vm1").await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(
+        world.publish(&volume, "vm1").await.unwrap_err().code(),
+        Code::NotFound
+    );
     world.unpublish(&volume.volume_id, "vm1").await.unwrap();
 }
 
@@ -161,9 +222,22 @@ async fn throttling_never_leads_to_a_forced_detach_ad_10() {
     let volume = world.volume("pvc-1", 4).await;
     world.publish(&volume, "vm1").await.unwrap();
     world.kubernetes.set_state("vm1", NodeState::NotReady);
-    world.fault("POST", "virtualMachines/attachDetachDataDisks", 50, Effect::Throttle { retry_after: Some(900) });
+    world.fault(
+        "POST",
+        "virtualMachines/attachDetachDataDisks",
+        50,
+        Effect::Throttle {
+            retry_after: Some(900),
+        },
+    );
     let status = world.unpublish(&volume.volume_id, "vm1").await.unwrap_err();
-    assert!(matches!(status.code(), Code::Unavailable | Code::Aborted | Code::DeadlineExceeded), "{status:?}");
+    assert!(
+        matches!(
+            status.code(),
+            Code::Unavailable | Code::Aborted | Code::DeadlineExceeded
+        ),
+        "{status:?}"
+    );
     assert_eq!(world.disks_on("vm1").len(), 1);
     world.sim.clear_faults();
     world.assert_clean();
@@ -173,7 +247,12 @@ async fn throttling_never_leads_to_a_forced_detach_ad_10() {
 async fn a_preempted_write_is_sent_again() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
-    world.fault("POST", "virtualMachines/attachDetachDataDisks", 1, Effect::Preempted);
+    world.fault(
+        "POST",
+        "virtualMachines/attachDetachDataDisks",
+        1,
+        Effect::Preempted,
+    );
     let lun = world.publish(&volume, "vm1").await.unwrap();
     assert_eq!(world.disks_on("vm1")["pvc-1"], u32::from(lun.get()));
     world.assert_clean();
@@ -185,13 +264,21 @@ async fn a_shared_disk_is_on_two_nodes_and_leaves_each_alone() {
     let world = World::new();
     let mut request = create_request("shared", 4);
     request.volume_capabilities = vec![shared_block()];
-    request.parameters.insert("maxShares".to_owned(), "2".to_owned());
-    request.parameters.insert("skuName".to_owned(), "Premium_LRS".to_owned());
+    request
+        .parameters
+        .insert("maxShares".to_owned(), "2".to_owned());
+    request
+        .parameters
+        .insert("skuName".to_owned(), "Premium_LRS".to_owned());
     let volume = world.create(request).await.unwrap();
     for node in ["uni000000", "vm1"] {
         let mut request = World::publish_request(&volume, node);
         request.volume_capability = Some(shared_block());
-        world.controller.controller_publish_volume(tonic::Request::new(request)).await.unwrap();
+        world
+            .controller
+            .controller_publish_volume(tonic::Request::new(request))
+            .await
+            .unwrap();
     }
     world.unpublish(&volume.volume_id, "vm1").await.unwrap();
     assert_eq!(world.disks_on("uni000000").len(), 1);
@@ -209,7 +296,9 @@ async fn a_lone_attach_with_warm_caches_is_one_write_and_no_read() {
     lun.unwrap();
     let other: Vec<_> = requests
         .iter()
-        .filter(|class| !class.ends_with("operation") && !class.starts_with("POST virtualMachines/attachDetach"))
+        .filter(|class| {
+            !class.ends_with("operation") && !class.starts_with("POST virtualMachines/attachDetach")
+        })
         .collect();
     assert_eq!(other, Vec::<&String>::new(), "{requests:?}");
 }
@@ -221,7 +310,9 @@ async fn a_new_controller_process_finds_what_the_old_one_attached() {
     let lun = world.publish(&volume, "uni000000").await.unwrap();
     let next = world.restarted();
     assert_eq!(next.publish(&volume, "uni000000").await.unwrap(), lun);
-    next.unpublish(&volume.volume_id, "uni000000").await.unwrap();
+    next.unpublish(&volume.volume_id, "uni000000")
+        .await
+        .unwrap();
     assert!(next.disks_on("uni000000").is_empty());
     next.assert_clean();
 }

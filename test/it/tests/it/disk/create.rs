@@ -23,8 +23,13 @@ async fn a_name_of_another_shape_is_refused_and_the_disk_left_alone_pr_04() {
     let larger = world.create(create_request("pvc-1", 50)).await.unwrap_err();
     assert_eq!(larger.code(), Code::AlreadyExists);
     let mut premium = create_request("pvc-1", 5);
-    premium.parameters.insert("skuName".to_owned(), "Premium_LRS".to_owned());
-    assert_eq!(world.create(premium).await.unwrap_err().code(), Code::AlreadyExists);
+    premium
+        .parameters
+        .insert("skuName".to_owned(), "Premium_LRS".to_owned());
+    assert_eq!(
+        world.create(premium).await.unwrap_err().code(),
+        Code::AlreadyExists
+    );
     let disk = world.sim.world().disks.into_values().next().unwrap();
     assert_eq!((disk.gib, disk.sku.as_str()), (5, "StandardSSD_LRS"));
 }
@@ -35,7 +40,13 @@ async fn a_lost_answer_leaves_no_second_disk_pr_01() {
     world.fault("PUT", "disks", 4, Effect::ResetAfter);
     let first = world.create(create_request("pvc-1", 5)).await;
     if let Err(status) = first {
-        assert!(matches!(status.code(), Code::Unavailable | Code::Aborted | Code::DeadlineExceeded), "{status:?}");
+        assert!(
+            matches!(
+                status.code(),
+                Code::Unavailable | Code::Aborted | Code::DeadlineExceeded
+            ),
+            "{status:?}"
+        );
     }
     world.sim.clear_faults();
     let volume = world.volume("pvc-1", 5).await;
@@ -48,23 +59,47 @@ async fn a_lost_answer_leaves_no_second_disk_pr_01() {
 #[tokio::test(start_paused = true)]
 async fn a_create_that_outlives_its_call_is_joined_by_the_retry() {
     let world = World::with(Unusual::default());
-    world.fault("PUT", "disks", 1, Effect::Slow { milliseconds: 45_000 });
+    world.fault(
+        "PUT",
+        "disks",
+        1,
+        Effect::Slow {
+            milliseconds: 45_000,
+        },
+    );
     let mut impatient = tonic::Request::new(create_request("pvc-1", 5));
     impatient.set_timeout(std::time::Duration::from_secs(30));
     use v1::controller_server::Controller as _;
     let status = world.controller.create_volume(impatient).await.unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded);
     let (volume, requests) = world.requests_of(world.volume("pvc-1", 5)).await;
-    assert_eq!(requests.iter().filter(|class| *class == "PUT disks").count(), 0, "{requests:?}");
+    assert_eq!(
+        requests
+            .iter()
+            .filter(|class| *class == "PUT disks")
+            .count(),
+        0,
+        "{requests:?}"
+    );
     assert!(volume.volume_id.ends_with("/disks/pvc-1"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn throttling_is_never_a_final_answer() {
     let world = World::new();
-    world.fault("PUT", "disks", 50, Effect::Throttle { retry_after: Some(600) });
+    world.fault(
+        "PUT",
+        "disks",
+        50,
+        Effect::Throttle {
+            retry_after: Some(600),
+        },
+    );
     let status = world.create(create_request("pvc-1", 5)).await.unwrap_err();
-    assert!(matches!(status.code(), Code::Unavailable | Code::Aborted), "{status:?}");
+    assert!(
+        matches!(status.code(), Code::Unavailable | Code::Aborted),
+        "{status:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,9 +127,22 @@ async fn bad_parameters_are_refused_before_azure_hears_of_them() {
 async fn sizes_that_no_disk_can_have_are_out_of_range() {
     let world = World::new();
     let mut narrow = create_request("pvc-1", 1);
-    narrow.capacity_range = Some(v1::CapacityRange { required_bytes: GIB + 1, limit_bytes: GIB + 2 });
-    assert_eq!(world.create(narrow).await.unwrap_err().code(), Code::OutOfRange);
-    assert_eq!(world.create(create_request("pvc-1", 40_000)).await.unwrap_err().code(), Code::OutOfRange);
+    narrow.capacity_range = Some(v1::CapacityRange {
+        required_bytes: GIB + 1,
+        limit_bytes: GIB + 2,
+    });
+    assert_eq!(
+        world.create(narrow).await.unwrap_err().code(),
+        Code::OutOfRange
+    );
+    assert_eq!(
+        world
+            .create(create_request("pvc-1", 40_000))
+            .await
+            .unwrap_err()
+            .code(),
+        Code::OutOfRange
+    );
     assert_eq!(world.sim.world().disks.len(), 0);
 }
 
@@ -116,14 +164,21 @@ async fn an_attached_disk_is_not_deleted() {
 async fn deleting_what_is_no_disk_is_done_already() {
     let world = World::new();
     world.delete("fake-vol-id").await.unwrap();
-    assert_eq!(world.delete("").await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(
+        world.delete("").await.unwrap_err().code(),
+        Code::InvalidArgument
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_read_is_not_absence() {
     let world = World::new();
     let volume = world.volume("pvc-1", 5).await;
-    let denied = Effect::Status { status: 403, code: "AuthorizationFailed".to_owned(), message: "no".to_owned() };
+    let denied = Effect::Status {
+        status: 403,
+        code: "AuthorizationFailed".to_owned(),
+        message: "no".to_owned(),
+    };
     world.fault("DELETE", "disks", 50, denied);
     let status = world.delete(&volume.volume_id).await.unwrap_err();
     assert_eq!(status.code(), Code::PermissionDenied, "{status:?}");

@@ -12,17 +12,31 @@ async fn snapshot(world: &World, name: &str, source: &str) -> Outcome<v1::Snapsh
         source_volume_id: source.to_owned(),
         ..Default::default()
     };
-    Ok(world.controller.create_snapshot(Request::new(request)).await?.into_inner().snapshot.unwrap())
+    Ok(world
+        .controller
+        .create_snapshot(Request::new(request))
+        .await?
+        .into_inner()
+        .snapshot
+        .unwrap())
 }
 
 fn from_snapshot(id: &str) -> Option<v1::VolumeContentSource> {
     use v1::volume_content_source::{SnapshotSource, Type};
-    Some(v1::VolumeContentSource { r#type: Some(Type::Snapshot(SnapshotSource { snapshot_id: id.to_owned() })) })
+    Some(v1::VolumeContentSource {
+        r#type: Some(Type::Snapshot(SnapshotSource {
+            snapshot_id: id.to_owned(),
+        })),
+    })
 }
 
 fn from_volume(id: &str) -> Option<v1::VolumeContentSource> {
     use v1::volume_content_source::{Type, VolumeSource};
-    Some(v1::VolumeContentSource { r#type: Some(Type::Volume(VolumeSource { volume_id: id.to_owned() })) })
+    Some(v1::VolumeContentSource {
+        r#type: Some(Type::Volume(VolumeSource {
+            volume_id: id.to_owned(),
+        })),
+    })
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,7 +48,13 @@ async fn a_snapshot_belongs_to_its_source_sn_01() {
     let again = snapshot(&world, "snap", &one.volume_id).await.unwrap();
     assert_eq!(taken.snapshot_id, again.snapshot_id);
     assert_eq!(taken.size_bytes, 4 * GIB);
-    assert_eq!(snapshot(&world, "snap", &two.volume_id).await.unwrap_err().code(), Code::AlreadyExists);
+    assert_eq!(
+        snapshot(&world, "snap", &two.volume_id)
+            .await
+            .unwrap_err()
+            .code(),
+        Code::AlreadyExists
+    );
     assert_eq!(world.sim.world().snapshots.len(), 1);
 }
 
@@ -52,7 +72,10 @@ async fn a_restored_volume_may_be_larger_and_says_that_it_must_grow() {
     let mut small = create_request("small", 1);
     small.volume_content_source = from_snapshot(&taken.snapshot_id);
     if let Ok(volume) = world.create(small).await {
-        assert!(volume.capacity_bytes >= 4 * GIB, "a restore never loses the end of the data");
+        assert!(
+            volume.capacity_bytes >= 4 * GIB,
+            "a restore never loses the end of the data"
+        );
     }
 }
 
@@ -68,7 +91,11 @@ async fn a_missing_source_is_not_found() {
     ] {
         let mut request = create_request("pvc-1", 4);
         request.volume_content_source = source.clone();
-        assert_eq!(world.create(request).await.unwrap_err().code(), Code::NotFound, "{source:?}");
+        assert_eq!(
+            world.create(request).await.unwrap_err().code(),
+            Code::NotFound,
+            "{source:?}"
+        );
     }
     assert_eq!(world.sim.world().disks.len(), 0);
 }
@@ -89,10 +116,17 @@ async fn a_clone_lies_in_the_zone_of_its_source() {
 async fn expand(world: &World, id: &str, gib: i64) -> Outcome<v1::ControllerExpandVolumeResponse> {
     let request = v1::ControllerExpandVolumeRequest {
         volume_id: id.to_owned(),
-        capacity_range: Some(v1::CapacityRange { required_bytes: gib * GIB, limit_bytes: 0 }),
+        capacity_range: Some(v1::CapacityRange {
+            required_bytes: gib * GIB,
+            limit_bytes: 0,
+        }),
         ..Default::default()
     };
-    Ok(world.controller.controller_expand_volume(Request::new(request)).await?.into_inner())
+    Ok(world
+        .controller
+        .controller_expand_volume(Request::new(request))
+        .await?
+        .into_inner())
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,16 +134,50 @@ async fn a_disk_grows_while_it_is_used_and_never_shrinks() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     world.publish(&volume, "vm1").await.unwrap();
-    assert_eq!(expand(&world, &volume.volume_id, 8).await.unwrap().capacity_bytes, 8 * GIB);
-    assert_eq!(expand(&world, &volume.volume_id, 8).await.unwrap().capacity_bytes, 8 * GIB);
-    assert_eq!(expand(&world, &volume.volume_id, 5).await.unwrap().capacity_bytes, 8 * GIB);
-    assert_eq!(expand(&world, "fake-vol-id", 5).await.unwrap_err().code(), Code::NotFound);
-    assert_eq!(expand(&world, &volume.volume_id, 70_000).await.unwrap_err().code(), Code::OutOfRange);
+    assert_eq!(
+        expand(&world, &volume.volume_id, 8)
+            .await
+            .unwrap()
+            .capacity_bytes,
+        8 * GIB
+    );
+    assert_eq!(
+        expand(&world, &volume.volume_id, 8)
+            .await
+            .unwrap()
+            .capacity_bytes,
+        8 * GIB
+    );
+    assert_eq!(
+        expand(&world, &volume.volume_id, 5)
+            .await
+            .unwrap()
+            .capacity_bytes,
+        8 * GIB
+    );
+    assert_eq!(
+        expand(&world, "fake-vol-id", 5).await.unwrap_err().code(),
+        Code::NotFound
+    );
+    assert_eq!(
+        expand(&world, &volume.volume_id, 70_000)
+            .await
+            .unwrap_err()
+            .code(),
+        Code::OutOfRange
+    );
 }
 
 async fn list(world: &World, token: &str, most: i32) -> Outcome<v1::ListVolumesResponse> {
-    let request = v1::ListVolumesRequest { max_entries: most, starting_token: token.to_owned() };
-    Ok(world.controller.list_volumes(Request::new(request)).await?.into_inner())
+    let request = v1::ListVolumesRequest {
+        max_entries: most,
+        starting_token: token.to_owned(),
+    };
+    Ok(world
+        .controller
+        .list_volumes(Request::new(request))
+        .await?
+        .into_inner())
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,12 +194,20 @@ async fn pages_survive_a_deletion_between_them() {
     let mut token = first.next_token.clone();
     while !token.is_empty() {
         let page = list(&world, &token, 2).await.unwrap();
-        seen.extend(page.entries.iter().map(|entry| entry.volume.as_ref().unwrap().volume_id.clone()));
+        seen.extend(
+            page.entries
+                .iter()
+                .map(|entry| entry.volume.as_ref().unwrap().volume_id.clone()),
+        );
         token = page.next_token;
     }
     assert_eq!(seen.len(), 4, "{seen:?}");
     for bad in ["invalid-token", "-1", "999999999999999999999"] {
-        assert_eq!(list(&world, bad, 0).await.unwrap_err().code(), Code::Aborted, "{bad}");
+        assert_eq!(
+            list(&world, bad, 0).await.unwrap_err().code(),
+            Code::Aborted,
+            "{bad}"
+        );
     }
 }
 
@@ -155,16 +231,33 @@ async fn a_class_that_cannot_be_applied_changes_nothing() {
         mutable_parameters: [(key.to_owned(), value.to_owned())].into(),
         ..Default::default()
     };
-    let call = async |request| world.controller.controller_modify_volume(Request::new(request)).await;
-    for (key, value) in [("cachingMode", "None"), ("diskIOPSReadWrite", "5000"), ("nonsense", "1")] {
+    let call = async |request| {
+        world
+            .controller
+            .controller_modify_volume(Request::new(request))
+            .await
+    };
+    for (key, value) in [
+        ("cachingMode", "None"),
+        ("diskIOPSReadWrite", "5000"),
+        ("nonsense", "1"),
+    ] {
         let (outcome, requests) = world.requests_of(call(modify(key, value))).await;
         assert_eq!(outcome.unwrap_err().code(), Code::InvalidArgument, "{key}");
-        assert!(!requests.iter().any(|class| class.starts_with("PATCH")), "{key}: {requests:?}");
+        assert!(
+            !requests.iter().any(|class| class.starts_with("PATCH")),
+            "{key}: {requests:?}"
+        );
     }
     call(modify("skuName", "Premium_LRS")).await.unwrap();
     let disk = world.sim.world().disks.into_values().next().unwrap();
     assert_eq!(disk.sku, "Premium_LRS");
-    let (again, requests) = world.requests_of(call(modify("skuName", "Premium_LRS"))).await;
+    let (again, requests) = world
+        .requests_of(call(modify("skuName", "Premium_LRS")))
+        .await;
     again.unwrap();
-    assert!(!requests.iter().any(|class| class.starts_with("PATCH")), "{requests:?}");
+    assert!(
+        !requests.iter().any(|class| class.starts_with("PATCH")),
+        "{requests:?}"
+    );
 }

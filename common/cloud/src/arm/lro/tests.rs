@@ -1,3 +1,5 @@
+//! Tests of `lro`.
+
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Tests of `metadata`.
+
 use std::sync::Arc;
 
 use azcsi_types::fault::{Fault, Faulty};

@@ -1,3 +1,5 @@
+//! Tests of `certificate`.
+
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -8,7 +10,7 @@ use serde_json::Value;
 use super::{Certificate, CertificateError};
 
 /// A self-signed test certificate for CN=test with its RSA key; used nowhere else.
-const PEM: &[u8] = include_bytes!("testdata/rsa.pem");
+const PEM: &[u8] = include_bytes!("../testdata/rsa.pem");
 
 #[test]
 fn an_assertion_is_signed_with_the_key_and_names_the_certificate() {

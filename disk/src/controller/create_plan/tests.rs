@@ -1,3 +1,5 @@
+//! Tests of `create_plan`.
+
 use std::collections::BTreeMap;
 
 use azcsi_cloud::Disk;

@@ -1,3 +1,5 @@
+//! Tests of `auth`.
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

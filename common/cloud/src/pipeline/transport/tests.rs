@@ -1,3 +1,5 @@
+//! Tests of `transport`.
+
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

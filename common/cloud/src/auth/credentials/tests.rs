@@ -1,3 +1,5 @@
+//! Tests of `credentials`.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Tests of `throttle`.
+
 use std::time::Duration;
 
 use http::HeaderMap;

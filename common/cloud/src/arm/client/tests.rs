@@ -1,3 +1,5 @@
+//! Tests of `client`.
+
 use std::time::Duration;
 
 use azcsi_types::clock::Clock;

@@ -1,3 +1,5 @@
+//! Tests of `error`.
+
 use azcsi_types::fault::{Fault, Faulty};
 
 use super::ArmError;

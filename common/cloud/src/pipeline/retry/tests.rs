@@ -1,3 +1,5 @@
+//! Tests of `retry`.
+
 use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode};

@@ -1,3 +1,5 @@
+//! Tests of `cache`.
+
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Tests of `environment`.
+
 use super::{ApiFamily, Environment, EnvironmentError, is_loopback};
 use crate::ServiceTransport;
 use crate::testing::{Script, answer};

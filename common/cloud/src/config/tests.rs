@@ -1,3 +1,5 @@
+//! Tests of `config`.
+
 use std::collections::HashMap;
 
 use super::{CloudConfig, Credential, DEFAULT_FILE, Env};
