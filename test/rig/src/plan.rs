@@ -35,6 +35,16 @@ pub enum Topology {
     Combined,
 }
 
+/// Where the machines are in their region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Zones {
+    /// All in zone 1: disks must be in that zone or in several.
+    #[default]
+    First,
+    /// In no zone: disks must be in none, or in several.
+    Regional,
+}
+
 /// What a run needs beyond its plan. The default is what the demo runs.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
@@ -46,6 +56,8 @@ pub struct Setup {
     pub node_args: Vec<String>,
     /// Seed of the simulator; 1 if not given.
     pub seed: Option<u64>,
+    /// Where the machines are.
+    pub zones: Zones,
 }
 
 /// What the drivers are told about the world.
@@ -164,7 +176,7 @@ impl Plan {
     }
 
     /// Has the simulator write a world of so many machines.
-    async fn write_world(&self) -> Result<PathBuf> {
+    async fn write_world(&self, zones: Zones) -> Result<PathBuf> {
         let path = self.dir.join("world.toml");
         let nodes = self.nodes.to_string();
         let mut list = vec![
@@ -177,7 +189,7 @@ impl Plan {
             self.kind,
         ];
         // An availability set has no zones.
-        if self.kind != "avset" {
+        if zones == Zones::First && self.kind != "avset" {
             list.extend(["--zones", "1"]);
         }
         #[expect(
@@ -200,11 +212,14 @@ impl Plan {
     }
 
     /// Starts the local Azure.
-    pub(crate) async fn start_sim(&self, seed: u64) -> Result<(Process, Value)> {
+    pub(crate) async fn start_sim(&self, more: &Setup) -> Result<(Process, Value)> {
         std::fs::create_dir_all(self.logs())?;
-        let world = self.write_world().await?.display().to_string();
+        let world = self.write_world(more.zones).await?.display().to_string();
         let state = self.dir.join("azure").display().to_string();
-        let (scale, seed) = (self.time_scale.to_string(), seed.to_string());
+        let (scale, seed) = (
+            self.time_scale.to_string(),
+            more.seed.unwrap_or(1).to_string(),
+        );
         let list = args([
             "serve",
             "--world",

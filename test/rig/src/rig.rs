@@ -10,7 +10,7 @@ use crate::leftovers::unmount_below;
 use crate::plan::{Site, World, text};
 use crate::process::Process;
 
-pub use crate::plan::{Plan, Setup, Topology};
+pub use crate::plan::{Plan, Setup, Topology, Zones};
 
 /// A machine of the world with its node plugin.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Rig {
     /// # Errors
     /// The first part that does not come up, with the end of its log.
     pub async fn start_with(plan: Plan, setup: Setup) -> Result<Self> {
-        let (sim, endpoints) = plan.start_sim(setup.seed.unwrap_or(1)).await?;
+        let (sim, endpoints) = plan.start_sim(&setup).await?;
         let control = Control::new(&text(&endpoints, "control")?)?;
         let world = World::read(&endpoints)?;
         let sites = endpoints["nodes"]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use azcsi_rig::rig::Topology;
+use azcsi_rig::rig::{Topology, Zones};
 
 /// `-csi.testvolumeaccesstype`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,11 @@ pub(crate) enum Profile {
 /// What is asked of the volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
-    /// 10 GiB, and a class that changes the SKU.
+    /// 10 GiB for a machine in no zone, and a class that changes the SKU.
     Usual,
-    /// 1 GiB, the smallest disk.
-    Small,
+    /// 1 GiB, the smallest disk, zone-redundant, for a machine in a zone. The suite asks for no
+    /// topology in most of its specs, so a disk that is in one zone would often be in no zone.
+    Zonal,
     /// No file of mutable parameters: changes without content must be accepted.
     NoClass,
     /// Premium SSD v2, and a class that changes its performance.
@@ -96,6 +97,17 @@ impl Profile {
     }
 }
 
+impl Variant {
+    /// Where the machine is.
+    #[must_use]
+    pub(crate) const fn zones(self) -> Zones {
+        match self {
+            Self::Zonal => Zones::First,
+            Self::Usual | Self::NoClass | Self::PremiumV2 => Zones::Regional,
+        }
+    }
+}
+
 impl fmt::Display for Combination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let topology = match self.topology {
@@ -108,7 +120,7 @@ impl fmt::Display for Combination {
         };
         let variant = match self.variant {
             Variant::Usual => "",
-            Variant::Small => "-small",
+            Variant::Zonal => "-zonal",
             Variant::NoClass => "-noclass",
             Variant::PremiumV2 => "-premiumv2",
         };
@@ -135,7 +147,7 @@ pub(crate) fn quick() -> Vec<Combination> {
             topology: Topology::Combined,
             access: Access::Block,
             kind: Kind::Flex,
-            variant: Variant::Small,
+            variant: Variant::Zonal,
             ..FIRST
         },
         Combination {
@@ -172,7 +184,7 @@ pub(crate) fn full() -> Vec<Combination> {
             }
         }
     }
-    for variant in [Variant::Small, Variant::NoClass, Variant::PremiumV2] {
+    for variant in [Variant::Zonal, Variant::NoClass, Variant::PremiumV2] {
         all.push(Combination { variant, ..FIRST });
     }
     all.push(Combination {

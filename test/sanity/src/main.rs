@@ -14,6 +14,7 @@ mod report;
 mod suite;
 mod world;
 
+use std::cell::Cell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ use anyhow::{Result, bail};
 use azcsi_rig::leftovers::leave_nothing;
 use azcsi_rig::rig::Rig;
 use clap::Parser;
+use futures_util::{StreamExt as _, stream};
 use tokio::signal::unix::{SignalKind, signal};
 
 use capabilities::Advertised;
@@ -50,6 +52,9 @@ struct Arguments {
     /// First seed; without it a random one.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
+    /// How many combinations run at once; most of their time is spent waiting.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
+    jobs: u8,
     /// Print the names of the combinations and end.
     #[arg(long)]
     list: bool,
@@ -91,25 +96,66 @@ async fn run(arguments: Arguments) -> Result<()> {
     if !azcsi_rig::process::is_root() {
         bail!("it makes loop devices and mounts: run it as root (make sanity does, through sudo)");
     }
-    let mut seed = arguments.seed.map_or_else(random, Ok)?;
+    let first = arguments.seed.map_or_else(random, Ok)?;
     std::fs::create_dir_all(&arguments.reports)?;
     let tools = Tools {
         bin: arguments.bin,
         suite: arguments.suite,
         reports: std::path::absolute(&arguments.reports)?,
     };
-    let mut failed = Vec::new();
-    for combination in chosen {
-        if !one(&tools, &combination, seed).await? {
-            failed.push(format!("{combination} (seed {seed})"));
-        }
-        seed = seed.wrapping_add(combination.runs);
-    }
-    say(&format!("reports: {}", tools.reports.display()));
+    let jobs = usize::from(arguments.jobs);
+    let failed = all(&tools, chosen, first, jobs).await?;
+    say(&format!("\nreports: {}", tools.reports.display()));
     if !failed.is_empty() {
         bail!("{}", failed.join(", "));
     }
     Ok(())
+}
+
+/// Runs combinations, some at once; which failed.
+async fn all(
+    tools: &Tools,
+    chosen: Vec<Combination>,
+    first: u32,
+    jobs: usize,
+) -> Result<Vec<String>> {
+    let mut seed = first;
+    let seeded = chosen.into_iter().map(|combination| {
+        let own = seed;
+        seed = seed.wrapping_add(combination.runs);
+        (combination, own)
+    });
+    let stopping = Cell::new(false);
+    let mut ended = stream::iter(seeded)
+        .map(async |(combination, seed)| {
+            // Those that have not begun must not begin after an interruption.
+            let account = match stopping.get() {
+                true => Err(Interrupted("an interruption").into()),
+                false => one(tools, &combination, seed).await,
+            };
+            stopping.set(stopping.get() || account.is_err());
+            (format!("{combination} (seed {seed})"), account)
+        })
+        .buffer_unordered(jobs);
+    let mut failed = Vec::new();
+    let mut stopped = None;
+    // An interruption reaches each of them, and each of them has to let go of its devices.
+    while let Some((name, account)) = ended.next().await {
+        match account {
+            Ok(account) => {
+                say(&format!("\n{name}"));
+                account
+                    .lines
+                    .iter()
+                    .for_each(|line| say(&format!("  {line}")));
+                if account.failed {
+                    failed.push(name);
+                }
+            }
+            Err(error) => stopped = Some(error),
+        }
+    }
+    stopped.map_or(Ok(failed), Err)
 }
 
 /// A seed that no one chose.
@@ -144,11 +190,18 @@ async fn unless_interrupted<T>(work: impl Future<Output = Result<T>>) -> Result<
     }
 }
 
-/// One combination, told; whether it passed. Only an interruption is an error.
-async fn one(tools: &Tools, combination: &Combination, seed: u32) -> Result<bool> {
-    say(&format!("\n{combination}"));
+/// What there is to tell of a combination.
+#[derive(Debug, Default)]
+struct Account {
+    lines: Vec<String>,
+    failed: bool,
+}
+
+/// One combination. Only an interruption is an error.
+async fn one(tools: &Tools, combination: &Combination, seed: u32) -> Result<Account> {
     let folder = tempfile::Builder::new().prefix("azcsi-sanity-").tempdir()?;
-    let ended = life(tools, combination, folder.path(), seed).await;
+    let mut account = Account::default();
+    let ended = life(tools, combination, folder.path(), seed, &mut account.lines).await;
     let clean = leave_nothing(folder.path());
     let mut problems = match ended {
         Ok(problems) => problems,
@@ -156,13 +209,14 @@ async fn one(tools: &Tools, combination: &Combination, seed: u32) -> Result<bool
         Err(error) => vec![format!("{error:#}")],
     };
     problems.extend(clean.err().map(|error| format!("{error:#}")));
-    for problem in &problems {
-        say(&format!("  FAILED {problem}"));
+    account.failed = !problems.is_empty();
+    let told = problems.iter().map(|problem| format!("FAILED {problem}"));
+    account.lines.extend(told);
+    if account.failed {
+        let logs = folder.keep().join("logs");
+        account.lines.push(format!("logs: {}", logs.display()));
     }
-    if !problems.is_empty() {
-        say(&format!("  logs: {}", folder.keep().join("logs").display()));
-    }
-    Ok(problems.is_empty())
+    Ok(account)
 }
 
 /// Starts, runs, looks at what is left, stops; answers with all problems.
@@ -171,10 +225,11 @@ async fn life(
     combination: &Combination,
     dir: &Path,
     seed: u32,
+    lines: &mut Vec<String>,
 ) -> Result<Vec<String>> {
     // Nothing is attached before the suite begins, so an early end leaves nothing to undo.
     let rig = unless_interrupted(world::start(tools, combination, dir, seed)).await?;
-    let told = unless_interrupted(runs(tools, &rig, combination, seed)).await;
+    let told = unless_interrupted(runs(tools, &rig, combination, seed, lines)).await;
     let left = world::leftovers(&rig).await;
     let stopped = rig.stop().await;
     let mut problems = match told {
@@ -195,32 +250,32 @@ async fn runs(
     rig: &Rig,
     combination: &Combination,
     seed: u32,
+    lines: &mut Vec<String>,
 ) -> Result<Vec<String>> {
     let (advertised, mut problems) = world::capabilities(rig).await?;
     for run in 0..combination.runs {
         let seed = seed.wrapping_add(run);
         let ran = world::suite(tools, rig, combination, &advertised, seed).await?;
-        tell(&ran, &advertised);
+        lines.extend(tell(&ran, &advertised));
         problems.extend(ran.verdict.problems);
     }
     Ok(problems)
 }
 
-fn tell(ran: &Ran, advertised: &Advertised) {
-    for line in &ran.summary {
-        say(&format!("  {line}"));
-    }
+fn tell(ran: &Ran, advertised: &Advertised) -> Vec<String> {
+    let mut lines = ran.summary.clone();
     let verdict = &ran.verdict;
-    say(&format!(
-        "  seed {}, {} capabilities advertised, {} specs passed",
+    lines.push(format!(
+        "seed {}, {} capabilities advertised, {} specs passed",
         ran.seed,
         advertised.len(),
         verdict.passed
     ));
     for name in &verdict.pending {
-        say(&format!("  pending in the suite itself: {name}"));
+        lines.push(format!("pending in the suite itself: {name}"));
     }
     for (capability, count) in &verdict.excused {
-        say(&format!("  not advertised: {capability} ({count} specs)"));
+        lines.push(format!("not advertised: {capability} ({count} specs)"));
     }
+    lines
 }

@@ -108,7 +108,7 @@ impl Results {
 impl Variant {
     const fn size(self) -> u64 {
         match self {
-            Self::Small => GIB,
+            Self::Zonal => GIB,
             Self::Usual | Self::NoClass | Self::PremiumV2 => 10 * GIB,
         }
     }
@@ -116,13 +116,15 @@ impl Variant {
     fn parameters(self) -> Option<Value> {
         match self {
             Self::PremiumV2 => Some(json!({"skuName": "PremiumV2_LRS", "cachingMode": "None"})),
-            Self::Usual | Self::Small | Self::NoClass => None,
+            Self::Zonal => Some(json!({"skuName": "StandardSSD_ZRS"})),
+            Self::Usual | Self::NoClass => None,
         }
     }
 
     fn class(self) -> Option<Value> {
         match self {
-            Self::Usual | Self::Small => Some(json!({"skuName": "Premium_LRS"})),
+            Self::Usual => Some(json!({"skuName": "Premium_LRS"})),
+            Self::Zonal => Some(json!({"skuName": "Premium_ZRS"})),
             Self::PremiumV2 => {
                 Some(json!({"DiskIOPSReadWrite": "4000", "DiskMBpsReadWrite": "150"}))
             }
@@ -251,7 +253,7 @@ mod tests {
     fn nothing_is_ever_filtered_and_the_attach_limit_is_always_tested() {
         for variant in [
             Variant::Usual,
-            Variant::Small,
+            Variant::Zonal,
             Variant::NoClass,
             Variant::PremiumV2,
         ] {

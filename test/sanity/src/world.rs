@@ -58,6 +58,7 @@ pub(crate) async fn start(
         controller_args: flags.map(str::to_owned).to_vec(),
         node_args: Vec::new(),
         seed: Some(u64::from(seed)),
+        zones: combination.variant.zones(),
     };
     Rig::start_with(plan, setup).await
 }
