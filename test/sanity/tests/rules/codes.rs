@@ -157,9 +157,14 @@ async fn call(rig: &Rig, rpc: Rpc, name: &str, volume: String) -> Code {
 /// Lets Azure refuse every request like this, and calls each RPC.
 async fn sweep(rig: &Rig, what: &str, effect: serde_json::Value, allowed: &[Code]) {
     let mut wrong = Vec::new();
+    let mut prepared = Vec::new();
+    // All first: a driver that was told to pause keeps to it.
     for rpc in ALL {
         let name = format!("{what}-{rpc:?}").to_ascii_lowercase();
         let volume = prepare(rig, rpc, &name).await;
+        prepared.push((rpc, name, volume));
+    }
+    for (rpc, name, volume) in prepared {
         let fault = json!({"faults": [{"effect": effect}]});
         rig.control.post("/_sim/faults", &fault).await.unwrap();
         let code = call(rig, rpc, &name, volume).await;

@@ -2,7 +2,8 @@
 
 use azcsi_proto::csi::v1::volume_capability::access_mode::Mode;
 use azcsi_proto::csi::v1::{
-    ControllerUnpublishVolumeRequest, DeleteVolumeRequest, ValidateVolumeCapabilitiesRequest,
+    ControllerUnpublishVolumeRequest, DeleteVolumeRequest, NodeGetInfoRequest,
+    ValidateVolumeCapabilitiesRequest,
 };
 use azcsi_rig::csi::filesystem;
 use azcsi_rig::rig::Rig;
@@ -180,6 +181,31 @@ async fn a_filesystem_for_several_nodes_or_an_unknown_mode_is_invalid() {
                 assert_eq!(code(reply), Code::InvalidArgument, "{mode:?}");
             }
             assert_eq!(count(rig, "disks").await, 0);
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn the_limit_of_a_node_counts_no_volume_that_has_left() {
+    USUAL
+        .run(async |rig: &Rig| {
+            let volume = create(rig, "left").await.volume_id;
+            let node = machine(rig);
+            let limit = async || {
+                let mut calls = node.plugin().unwrap().node();
+                ok(calls.node_get_info(NodeGetInfoRequest {}).await).max_volumes_per_node
+            };
+            let free = limit().await;
+            let mut calls = rig.controller.controller();
+            ok(calls
+                .controller_publish_volume(attach(&volume, &node.name))
+                .await);
+            // No VolumeAttachment claims it, so it is somebody else's disk.
+            assert_eq!(limit().await, free - 1);
+            ok(calls
+                .controller_unpublish_volume(detach(&volume, &node.name))
+                .await);
+            assert_eq!(limit().await, free);
         })
         .await;
 }

@@ -10,7 +10,7 @@ use azcsi_proto::csi::v1::{
 };
 use azcsi_rig::csi::filesystem;
 use azcsi_rig::leftovers::leave_nothing;
-use azcsi_rig::rig::{Machine, Plan, Rig, Setup};
+use azcsi_rig::rig::{Machine, Plan, Rig, Setup, Zones};
 use futures_util::FutureExt as _;
 use tonic::{Code, Response, Status};
 
@@ -65,6 +65,8 @@ impl World {
         );
         let setup = Setup {
             controller_args: flags.split(' ').map(str::to_owned).collect(),
+            // These calls ask for no topology, and a disk without a zone goes to no zonal machine.
+            zones: Zones::Regional,
             ..Setup::default()
         };
         let rig = Rig::start_with(plan, setup).await.unwrap();
