@@ -48,7 +48,9 @@ impl Handler for NodeGetInfo {
     }
 
     async fn run(node: Arc<Node>, (): (), _: Op) -> Result<Info, NodeError> {
-        let machine = node.machine.facts(Look::Recent).await;
+        // What the machine holds is compared with what is attached now: an older answer would count
+        // a volume that has left as somebody else's disk, and the limit would be too low.
+        let machine = node.machine.facts(Look::Fresh).await;
         let labels = node.labels.labels().await;
         let known = Known::choose(&node.config, machine.as_deref(), labels.as_ref().ok());
         let Some(known) = known else {

@@ -164,10 +164,26 @@ async fn stage(node: &Node, request: &Request, op: &Op) -> Result<(), NodeError>
     }
     match &request.mode {
         Mode::Block => {
+            refuse_mounted(node, request)?;
             remember(node, request, block_record(request, &proven, node.now()));
             Ok(())
         }
         Mode::Filesystem(wish) => stage_disk::filesystem(node, op, request, wish, &proven).await,
+    }
+}
+
+/// A volume that is staged with a filesystem is not staged as a device as well.
+fn refuse_mounted(node: &Node, request: &Request) -> Result<(), NodeError> {
+    let staging = request.staging.as_path();
+    let table = node.powers.table.read().map_err(|error| {
+        NodeError::io("reading the mount table", request.volume.as_str(), error)
+    })?;
+    match table.top(staging) {
+        None => Ok(()),
+        Some(_) => Err(NodeError::Incompatible {
+            path: staging.to_owned(),
+            why: "a filesystem is mounted there, and a device was asked for".to_owned(),
+        }),
     }
 }
 

@@ -126,6 +126,7 @@ fn capabilities(wanted: &config::Controller) -> ControllerCapabilities {
         C::ExpandVolume,
         C::SingleNodeMultiWriter,
         C::ModifyVolume,
+        C::GetCapacity,
         C::GetVolume,
         C::GetSnapshot,
         C::GetVolumeHealth,
