@@ -43,8 +43,6 @@ pub(crate) enum Variant {
     Zonal,
     /// No file of mutable parameters: changes without content must be accepted.
     NoClass,
-    /// Premium SSD v2, and a class that changes its performance.
-    PremiumV2,
 }
 
 /// One world, one set of processes.
@@ -103,7 +101,7 @@ impl Variant {
     pub(crate) const fn zones(self) -> Zones {
         match self {
             Self::Zonal => Zones::First,
-            Self::Usual | Self::NoClass | Self::PremiumV2 => Zones::Regional,
+            Self::Usual | Self::NoClass => Zones::Regional,
         }
     }
 }
@@ -122,7 +120,6 @@ impl fmt::Display for Combination {
             Variant::Usual => "",
             Variant::Zonal => "-zonal",
             Variant::NoClass => "-noclass",
-            Variant::PremiumV2 => "-premiumv2",
         };
         let (kind, profile) = (self.kind.name(), self.profile.name());
         write!(f, "{topology}-{access}-{kind}-{profile}{variant}")
@@ -184,15 +181,9 @@ pub(crate) fn full() -> Vec<Combination> {
             }
         }
     }
-    for variant in [Variant::Zonal, Variant::NoClass, Variant::PremiumV2] {
+    for variant in [Variant::Zonal, Variant::NoClass] {
         all.push(Combination { variant, ..FIRST });
     }
-    all.push(Combination {
-        access: Access::Block,
-        kind: Kind::Standalone,
-        variant: Variant::PremiumV2,
-        ..FIRST
-    });
     if let Some(first) = all.first_mut() {
         first.runs = 20;
     }
@@ -221,7 +212,7 @@ mod tests {
     fn the_full_selection_names_each_combination_once_and_repeats_twenty_orders() {
         let full = full();
         let names: BTreeSet<_> = full.iter().map(ToString::to_string).collect();
-        assert_eq!((names.len(), full.len()), (28, 28));
+        assert_eq!((names.len(), full.len()), (26, 26));
         assert_eq!(full.iter().map(|c| c.runs).max(), Some(20));
     }
 }

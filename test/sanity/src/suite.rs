@@ -109,13 +109,12 @@ impl Variant {
     const fn size(self) -> u64 {
         match self {
             Self::Zonal => GIB,
-            Self::Usual | Self::NoClass | Self::PremiumV2 => 10 * GIB,
+            Self::Usual | Self::NoClass => 10 * GIB,
         }
     }
 
     fn parameters(self) -> Option<Value> {
         match self {
-            Self::PremiumV2 => Some(json!({"skuName": "PremiumV2_LRS", "cachingMode": "None"})),
             Self::Zonal => Some(json!({"skuName": "StandardSSD_ZRS"})),
             Self::Usual | Self::NoClass => None,
         }
@@ -125,9 +124,6 @@ impl Variant {
         match self {
             Self::Usual => Some(json!({"skuName": "Premium_LRS"})),
             Self::Zonal => Some(json!({"skuName": "Premium_ZRS"})),
-            Self::PremiumV2 => {
-                Some(json!({"DiskIOPSReadWrite": "4000", "DiskMBpsReadWrite": "150"}))
-            }
             Self::NoClass => None,
         }
     }
@@ -251,12 +247,7 @@ mod tests {
 
     #[test]
     fn nothing_is_ever_filtered_and_the_attach_limit_is_always_tested() {
-        for variant in [
-            Variant::Usual,
-            Variant::Zonal,
-            Variant::NoClass,
-            Variant::PremiumV2,
-        ] {
+        for variant in [Variant::Usual, Variant::Zonal, Variant::NoClass] {
             let list = given(variant, "/n.sock");
             for filter in ["--ginkgo.skip", "--ginkgo.focus", "--ginkgo.label-filter"] {
                 assert!(!has(&list, filter), "{filter}");
