@@ -3,5 +3,8 @@
 #![cfg(test)]
 
 mod disk;
+mod kubernetes;
 mod layering;
+mod line;
+mod model;
 mod world;

@@ -1,7 +1,7 @@
 //! A controller over a simulator in the same process, under paused time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use azcsi_cloud::auth::{Token, TokenError, TokenSource};
@@ -10,7 +10,6 @@ use azcsi_cloud::environment::Environment;
 use azcsi_cloud::pipeline::throttle::Gate as ThrottleGate;
 use azcsi_cloud::pipeline::transport::ServiceTransport;
 use azcsi_cloud::{Azure, Seams};
-use azcsi_disk::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
 use azcsi_disk::controller::service::ControllerService;
 use azcsi_disk::controller::{Controller, Ports, Settings};
 use azcsi_proto::csi::v1;
@@ -22,13 +21,14 @@ use azcsi_sim::faults::{Effect, Fault, Script};
 use azcsi_sim::world::{Machine, MachineKind, ScaleSet, guid_of};
 use azcsi_sim::{Profile, Sim, SimOptions};
 use azcsi_types::clock::Clock;
-use azcsi_types::disk_uri::DiskUri;
-use azcsi_types::lun::{Lun, LunSet};
-use azcsi_types::node::{NodeName, VmRef};
-use azcsi_types::op::Op;
+use azcsi_types::lun::Lun;
+use azcsi_types::node::VmRef;
 use azcsi_types::secret::Secret;
 use futures_util::future::BoxFuture;
 use v1::controller_server::Controller as Rpcs;
+
+pub(crate) use crate::kubernetes::Kubernetes;
+use crate::line::Line;
 
 pub(crate) const SUBSCRIPTION: &str = "sub-1";
 pub(crate) const GROUP: &str = "Rg";
@@ -37,91 +37,6 @@ pub(crate) const GIB: i64 = 1 << 30;
 
 /// Start of all tests, so that timestamps are the same in each run.
 const START: Duration = Duration::from_secs(1_790_000_000);
-
-/// What Kubernetes would say: which machine a node is, and which attachments it wants.
-#[derive(Debug, Default)]
-pub(crate) struct Kubernetes {
-    machines: Mutex<BTreeMap<String, VmRef>>,
-    states: Mutex<BTreeMap<String, NodeState>>,
-    claims: Mutex<BTreeSet<(String, String)>>,
-    slots: Mutex<BTreeMap<String, LunSet>>,
-}
-
-impl Kubernetes {
-    /// A VolumeAttachment appears.
-    pub(crate) fn claim(&self, disk: &str, node: &str) {
-        self.claims
-            .lock()
-            .unwrap()
-            .insert((disk.to_lowercase(), node.to_lowercase()));
-    }
-
-    /// A node's state changes.
-    pub(crate) fn set_state(&self, node: &str, state: NodeState) {
-        self.states
-            .lock()
-            .unwrap()
-            .insert(node.to_lowercase(), state);
-    }
-
-    /// A VolumeAttachment of some other disk claims a slot.
-    pub(crate) fn claim_slot(&self, node: &str, lun: i64) {
-        let mut slots = self.slots.lock().unwrap();
-        slots
-            .entry(node.to_lowercase())
-            .or_default()
-            .insert(Lun::try_from(lun).unwrap());
-    }
-}
-
-impl NodeDirectory for Kubernetes {
-    fn machine<'a>(
-        &'a self,
-        _: &'a Op,
-        node: &'a NodeName,
-    ) -> BoxFuture<'a, Result<Option<VmRef>, PortError>> {
-        let found = self.machines.lock().unwrap().get(&node.folded()).cloned();
-        Box::pin(async move { Ok(found) })
-    }
-
-    fn node<'a>(
-        &'a self,
-        _: &'a Op,
-        machine: &'a VmRef,
-    ) -> BoxFuture<'a, Result<Option<NodeName>, PortError>> {
-        let machines = self.machines.lock().unwrap();
-        let found = machines
-            .iter()
-            .find(|(_, vm)| *vm == machine)
-            .map(|(name, _)| name.parse().unwrap());
-        Box::pin(async move { Ok(found) })
-    }
-
-    fn state<'a>(&'a self, node: &'a NodeName) -> BoxFuture<'a, NodeState> {
-        let state = self.states.lock().unwrap().get(&node.folded()).copied();
-        Box::pin(async move { state.unwrap_or(NodeState::Ready) })
-    }
-}
-
-impl Attachments for Kubernetes {
-    fn claim<'a>(&'a self, disk: &'a DiskUri, node: &'a NodeName) -> BoxFuture<'a, Claim> {
-        let live = self
-            .claims
-            .lock()
-            .unwrap()
-            .contains(&(disk.folded(), node.folded()));
-        Box::pin(async move { if live { Claim::Live } else { Claim::None } })
-    }
-
-    fn slots<'a>(&'a self, node: &'a NodeName, _: &'a [DiskUri]) -> BoxFuture<'a, LunSet> {
-        let slots = self.slots.lock().unwrap().get(&node.folded()).copied();
-        Box::pin(async move { slots.unwrap_or_default() })
-    }
-
-    fn groups(&self) -> BoxFuture<'_, Vec<(String, String)>> {
-        Box::pin(async { Vec::new() })
-    }
-}
 
 /// A token that never changes; the simulator takes any.
 #[derive(Debug)]
@@ -141,6 +56,7 @@ impl TokenSource for FixedToken {
 /// Everything of one test.
 pub(crate) struct World {
     pub(crate) sim: Sim,
+    pub(crate) line: Line,
     pub(crate) kubernetes: Arc<Kubernetes>,
     pub(crate) controller: ControllerService,
 }
@@ -289,22 +205,24 @@ impl World {
         options.profile = unusual.profile;
         options.managed_by_lag = unusual.managed_by_lag;
         let sim = Sim::new(azure_world(&kubernetes), options);
-        let controller = Self::controller(&sim, &kubernetes, unusual.limits, &clock);
+        let line = Line::new(sim.clone());
+        let controller = Self::controller(&line, &kubernetes, unusual.limits, &clock);
         Self {
             sim,
+            line,
             kubernetes,
             controller,
         }
     }
 
     fn controller(
-        sim: &Sim,
+        line: &Line,
         kubernetes: &Arc<Kubernetes>,
         limits: Limits,
         clock: &Arc<dyn Clock>,
     ) -> ControllerService {
         let seams = Seams {
-            transport: Arc::new(ServiceTransport::new(sim.clone())),
+            transport: Arc::new(ServiceTransport::new(line.clone())),
             source: Arc::new(FixedToken),
             governor: Arc::new(ThrottleGate::new(Arc::clone(clock))),
             clock: Arc::clone(clock),
@@ -325,9 +243,11 @@ impl World {
     pub(crate) fn restarted(&self) -> Self {
         let clock: Arc<dyn Clock> =
             Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
-        let controller = Self::controller(&self.sim, &self.kubernetes, Limits::default(), &clock);
+        let line = Line::new(self.sim.clone());
+        let controller = Self::controller(&line, &self.kubernetes, Limits::default(), &clock);
         Self {
             sim: self.sim.clone(),
+            line,
             kubernetes: Arc::clone(&self.kubernetes),
             controller,
         }

@@ -1,0 +1,104 @@
+//! What Kubernetes would say, for a controller in a test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use azcsi_disk::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
+use azcsi_types::disk_uri::DiskUri;
+use azcsi_types::lun::{Lun, LunSet};
+use azcsi_types::node::{NodeName, VmRef};
+use azcsi_types::op::Op;
+use futures_util::future::BoxFuture;
+
+/// What Kubernetes would say: which machine a node is, and which attachments it wants.
+#[derive(Debug, Default)]
+pub(crate) struct Kubernetes {
+    pub(super) machines: Mutex<BTreeMap<String, VmRef>>,
+    states: Mutex<BTreeMap<String, NodeState>>,
+    claims: Mutex<BTreeSet<(String, String)>>,
+    slots: Mutex<BTreeMap<String, LunSet>>,
+}
+
+impl Kubernetes {
+    /// A VolumeAttachment appears.
+    pub(crate) fn claim(&self, disk: &str, node: &str) {
+        self.claims
+            .lock()
+            .unwrap()
+            .insert((disk.to_lowercase(), node.to_lowercase()));
+    }
+
+    /// A VolumeAttachment goes.
+    pub(crate) fn unclaim(&self, disk: &str, node: &str) {
+        self.claims
+            .lock()
+            .unwrap()
+            .remove(&(disk.to_lowercase(), node.to_lowercase()));
+    }
+
+    /// A node's state changes.
+    pub(crate) fn set_state(&self, node: &str, state: NodeState) {
+        self.states
+            .lock()
+            .unwrap()
+            .insert(node.to_lowercase(), state);
+    }
+
+    /// A VolumeAttachment of some other disk claims a slot.
+    pub(crate) fn claim_slot(&self, node: &str, lun: i64) {
+        let mut slots = self.slots.lock().unwrap();
+        slots
+            .entry(node.to_lowercase())
+            .or_default()
+            .insert(Lun::try_from(lun).unwrap());
+    }
+}
+
+impl NodeDirectory for Kubernetes {
+    fn machine<'a>(
+        &'a self,
+        _: &'a Op,
+        node: &'a NodeName,
+    ) -> BoxFuture<'a, Result<Option<VmRef>, PortError>> {
+        let found = self.machines.lock().unwrap().get(&node.folded()).cloned();
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn node<'a>(
+        &'a self,
+        _: &'a Op,
+        machine: &'a VmRef,
+    ) -> BoxFuture<'a, Result<Option<NodeName>, PortError>> {
+        let machines = self.machines.lock().unwrap();
+        let found = machines
+            .iter()
+            .find(|(_, vm)| *vm == machine)
+            .map(|(name, _)| name.parse().unwrap());
+        Box::pin(async move { Ok(found) })
+    }
+
+    fn state<'a>(&'a self, node: &'a NodeName) -> BoxFuture<'a, NodeState> {
+        let state = self.states.lock().unwrap().get(&node.folded()).copied();
+        Box::pin(async move { state.unwrap_or(NodeState::Ready) })
+    }
+}
+
+impl Attachments for Kubernetes {
+    fn claim<'a>(&'a self, disk: &'a DiskUri, node: &'a NodeName) -> BoxFuture<'a, Claim> {
+        let live = self
+            .claims
+            .lock()
+            .unwrap()
+            .contains(&(disk.folded(), node.folded()));
+        Box::pin(async move { if live { Claim::Live } else { Claim::None } })
+    }
+
+    fn slots<'a>(&'a self, node: &'a NodeName, _: &'a [DiskUri]) -> BoxFuture<'a, LunSet> {
+        let slots = self.slots.lock().unwrap().get(&node.folded()).copied();
+        Box::pin(async move { slots.unwrap_or_default() })
+    }
+
+    fn groups(&self) -> BoxFuture<'_, Vec<(String, String)>> {
+        Box::pin(async { Vec::new() })
+    }
+}

@@ -1,0 +1,57 @@
+//! The line from a controller to the simulator. It can be cut, as it is when a process is killed:
+//! what the process sent stays sent, and nothing reaches it or leaves it any more.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use azcsi_sim::Sim;
+use azcsi_sim::sim::Disconnected;
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use http::{Request, Response};
+use tokio::sync::watch;
+
+/// One process's line.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    sim: Sim,
+    cut: watch::Sender<bool>,
+}
+
+impl Line {
+    pub(crate) fn new(sim: Sim) -> Self {
+        Self {
+            sim,
+            cut: watch::Sender::new(false),
+        }
+    }
+
+    /// Nothing passes from now on, in either direction.
+    pub(crate) fn cut(&self) {
+        self.cut.send_replace(true);
+    }
+}
+
+impl tower::Service<Request<Bytes>> for Line {
+    type Response = Response<Bytes>;
+    type Error = Disconnected;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Bytes>, Disconnected>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Disconnected>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Bytes>) -> Self::Future {
+        let line = self.clone();
+        Box::pin(async move {
+            let mut cut = line.cut.subscribe();
+            let killed = async move { cut.wait_for(|cut| *cut).await.is_ok() };
+            let answer = line.sim.answer(request);
+            match select(pin!(killed), pin!(answer)).await {
+                Either::Left(_) => std::future::pending().await,
+                Either::Right((answer, _)) => answer,
+            }
+        })
+    }
+}
