@@ -216,6 +216,27 @@ impl Rig {
         self.control
             .post(&path, &serde_json::json!({"state": "on"}))
             .await?;
+        self.start_plugin(index).await
+    }
+
+    /// Kills the plugin of a machine, and nothing else: what it has mounted and started stays.
+    ///
+    /// # Errors
+    /// If it cannot be killed.
+    pub async fn kill_plugin(&mut self, index: usize) -> Result<()> {
+        let machine = self.machines.get_mut(index).context("no such machine")?;
+        match machine.driver.take() {
+            Some(driver) => driver.process.kill().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Starts the plugin of a machine that has none.
+    ///
+    /// # Errors
+    /// If it does not come up.
+    pub async fn start_plugin(&mut self, index: usize) -> Result<()> {
+        let machine = self.machines.get_mut(index).context("no such machine")?;
         let node = self
             .plan
             .start_node(&machine.site, &self.world, &self.setup);
