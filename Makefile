@@ -21,7 +21,7 @@ setup: ## install the system packages that the other targets need
 	@test/setup/packages.sh
 
 .PHONY: test
-test: setup lint unit contract ## everything that a change must pass
+test: setup lint unit contract sanity ## everything that a change must pass
 
 .PHONY: lint
 lint: fmt clippy doc deny ## formatting, lints, documentation, dependency rules
@@ -50,7 +50,14 @@ audit: ## known vulnerabilities; says so when the database cannot be reached
 
 .PHONY: unit
 unit: setup ## unit, property and integration tests (as root: loop devices and mounts)
+	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+
+.PHONY: sanity
+sanity: setup ## the real csi-sanity over the binaries, nothing skipped (a selection; SANITY=--full: all)
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-sanity
+	suite="$$(test/sanity/build.sh)"; $(AS_ROOT) $(TARGET)/debug/azcsi-sanity $(SANITY) \
+	  --bin $(TARGET)/debug --suite "$$suite" --reports $(TARGET)/sanity
 
 .PHONY: contract
 contract: setup ## the simulator against official Azure clients and the models of an SDK

@@ -9,30 +9,75 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::method::Method;
 
-/// Names one thing that only one operation at a time may change.
+/// Names one thing that an operation changes, or that must not be changed while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GuardKey(Arc<str>);
+pub struct GuardKey {
+    name: Arc<str>,
+    share: Share,
+}
+
+/// Whether other operations may hold the same guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Share {
+    /// None.
+    Alone,
+    /// Those that share it as well.
+    Shared,
+}
 
 impl GuardKey {
-    /// The guard of the thing `id` of this `kind`, for example `("disk", "/subscriptions/...")`.
+    /// The guard of the thing `id` of this `kind`, for example `("disk", "/subscriptions/...")`,
+    /// for an operation that must be alone.
     ///
     /// Compared exactly: fold the case of `id` first if the thing's name does not depend on case.
     #[must_use]
     pub fn new(kind: &str, id: &str) -> Self {
-        Self(format!("{kind} {id}").into())
+        Self {
+            name: format!("{kind} {id}").into(),
+            share: Share::Alone,
+        }
+    }
+
+    /// The same guard for an operation that only needs the thing to stay: several of them may run,
+    /// but none together with one that must be alone.
+    #[must_use]
+    pub fn shared(kind: &str, id: &str) -> Self {
+        Self {
+            share: Share::Shared,
+            ..Self::new(kind, id)
+        }
     }
 }
 
 impl std::fmt::Display for GuardKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
 /// Which operations hold which guards.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    held: Mutex<HashMap<GuardKey, Method>>,
+    held: Mutex<HashMap<Arc<str>, Held>>,
+}
+
+/// A guard that is held.
+#[derive(Debug)]
+struct Held {
+    /// The last operation that took it.
+    holder: Method,
+    share: Share,
+    count: usize,
+}
+
+/// Gives one holding back.
+fn release(held: &mut HashMap<Arc<str>, Held>, key: &GuardKey) {
+    if let Entry::Occupied(mut entry) = held.entry(Arc::clone(&key.name)) {
+        entry.get_mut().count -= 1;
+        if entry.get().count == 0 {
+            entry.remove();
+        }
+    }
 }
 
 /// A guard that another operation holds.
@@ -55,29 +100,38 @@ impl InFlight {
         };
         let mut held = self.lock();
         for key in keys {
-            match held.entry(key.clone()) {
+            match held.entry(Arc::clone(&key.name)) {
                 Entry::Vacant(free) => {
-                    free.insert(holder);
-                    guards.keys.push(key.clone());
+                    free.insert(Held {
+                        holder,
+                        share: key.share,
+                        count: 1,
+                    });
+                }
+                Entry::Occupied(mut taken)
+                    if (taken.get().share, key.share) == (Share::Shared, Share::Shared) =>
+                {
+                    taken.get_mut().count += 1;
                 }
                 Entry::Occupied(taken) => {
                     let busy = Busy {
                         key: key.clone(),
-                        holder: *taken.get(),
+                        holder: taken.get().holder,
                     };
                     // Freed here, before `guards` is dropped, because that takes the lock again.
                     for key in std::mem::take(&mut guards.keys) {
-                        held.remove(&key);
+                        release(&mut held, &key);
                     }
                     return Err(busy);
                 }
             }
+            guards.keys.push(key.clone());
         }
         drop(held);
         Ok(guards)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<GuardKey, Method>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,7 +150,7 @@ impl Drop for Guards {
         }
         let mut held = self.home.lock();
         for key in &self.keys {
-            held.remove(key);
+            release(&mut held, key);
         }
     }
 }
@@ -136,6 +190,30 @@ mod tests {
             .take(&keys(["a", "b", "c"]), Method::CreateVolume)
             .unwrap();
         drop(all);
+        assert!(inflight.lock().is_empty());
+    }
+
+    #[test]
+    fn those_that_share_run_together_and_never_with_one_that_must_be_alone() {
+        let inflight = Arc::new(InFlight::default());
+        let shared = [GuardKey::shared("disk", "a")];
+        let one = inflight
+            .take(&shared, Method::ControllerPublishVolume)
+            .unwrap();
+        let two = inflight
+            .take(&shared, Method::ControllerUnpublishVolume)
+            .unwrap();
+        assert!(inflight.take(&keys(["a"]), Method::DeleteVolume).is_err());
+        drop(one);
+        assert!(inflight.take(&keys(["a"]), Method::DeleteVolume).is_err());
+        drop(two);
+        let alone = inflight.take(&keys(["a"]), Method::DeleteVolume).unwrap();
+        assert!(
+            inflight
+                .take(&shared, Method::ControllerPublishVolume)
+                .is_err()
+        );
+        drop(alone);
         assert!(inflight.lock().is_empty());
     }
 

@@ -36,10 +36,14 @@ pub(super) fn snapshot_guard(snapshot: &SnapshotUri) -> GuardKey {
     GuardKey::new("snapshot", &snapshot.folded())
 }
 
-/// What attaches a disk to a node and detaches it there. Other nodes are not in its way.
-pub(super) fn attachment_guard(disk: &DiskUri, node: &str) -> GuardKey {
+/// What attaches a disk to a node and detaches it there. Other nodes are not in its way; what
+/// changes or deletes the disk is.
+pub(super) fn attachment_guards(disk: &DiskUri, node: &str) -> Vec<GuardKey> {
     let node = node.to_ascii_lowercase();
-    GuardKey::new("attachment", &format!("{} {node}", disk.folded()))
+    vec![
+        GuardKey::shared("disk", &disk.folded()),
+        GuardKey::new("attachment", &format!("{} {node}", disk.folded())),
+    ]
 }
 
 impl Controller {

@@ -18,7 +18,7 @@ use super::attach::dangling::{self, Dangling, Holder};
 use super::attach::decide::{AttachSpec, How};
 use super::attach::error::AttachError;
 use super::attach::owner;
-use super::common::{Whereabouts, absent_volume, attachment_guard};
+use super::common::{Whereabouts, absent_volume, attachment_guards};
 use super::error::ControllerError;
 use super::facts::DiskFacts;
 use super::ports::Claim;
@@ -69,7 +69,7 @@ impl Handler for Publish {
 
     fn scope(request: &Request) -> Scope {
         Scope::Operation {
-            guards: vec![attachment_guard(&request.disk, request.node.as_str())],
+            guards: attachment_guards(&request.disk, request.node.as_str()),
             fingerprint: format!("{:?} {:?}", request.access, request.context),
         }
     }

@@ -13,7 +13,7 @@ use super::Controller;
 use super::attach::decide::How;
 use super::attach::error::AttachError;
 use super::attach::{force, owner};
-use super::common::{Whereabouts, attachment_guard};
+use super::common::{Whereabouts, attachment_guards, disk_guard};
 use super::error::ControllerError;
 
 /// The RPC.
@@ -63,9 +63,11 @@ impl Handler for Unpublish {
         let Some(disk) = &request.disk else {
             return Scope::Read;
         };
-        let node = request.node.as_ref().map_or("*", NodeName::as_str);
         Scope::Operation {
-            guards: vec![attachment_guard(disk, node)],
+            guards: match &request.node {
+                Some(node) => attachment_guards(disk, node.as_str()),
+                None => vec![disk_guard(disk)],
+            },
             fingerprint: String::new(),
         }
     }

@@ -79,7 +79,6 @@ async fn a_volume_that_is_being_published_is_not_unpublished_from_that_node() {
 }
 
 #[tokio::test]
-#[ignore = "known: DeleteVolume does not look for an attach that is still running"]
 async fn a_volume_that_is_being_published_is_not_deleted() {
     SLOW.run(async |rig: &Rig| {
         while_attaching(rig, async |volume: &str| {
