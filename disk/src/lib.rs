@@ -21,3 +21,6 @@ pub mod model;
 pub mod node;
 pub mod start;
 pub mod version;
+
+#[cfg(test)]
+mod readme;

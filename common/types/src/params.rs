@@ -136,7 +136,8 @@ impl ParamMap {
 
     /// Takes every entry whose key begins with `prefix`; the keys are returned in lower case,
     /// without the prefix.
-    pub fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, String)> {
+    pub fn take_prefixed(&mut self, prefix: &'static str) -> Vec<(String, String)> {
+        self.known.push(prefix);
         let prefix = prefix.to_ascii_lowercase();
         let keys: Vec<String> = self
             .entries
@@ -150,6 +151,12 @@ impl ParamMap {
                 Some((key[prefix.len()..].to_owned(), entry.value))
             })
             .collect()
+    }
+
+    /// Every key that was asked for so far, present or not; prefixes as they were given.
+    #[must_use]
+    pub fn known(&self) -> &[&'static str] {
+        &self.known
     }
 
     /// Ends the taking.

@@ -1,8 +1,10 @@
 //! The parameters of a StorageClass and of a VolumeAttributesClass.
 //!
 //! Each key is taken once and checked; what is left over is refused with the nearest known key.
+//! [`table`] describes the keys for people; its tests hold it to what is read here.
 
 mod mutable;
+pub mod table;
 
 use std::collections::BTreeMap;
 
@@ -138,24 +140,28 @@ impl DiskParams {
             over = over.overlay(ParamMap::new([(SKU_KEYS[0].to_owned(), sku.value)])?);
         }
         let mut map = map.overlay(over);
-        ignored(&mut map)?;
-        let sku = sku(&mut map)?;
-        let params = Self {
-            sku: sku.unwrap_or(DiskSku::StandardSsdLrs),
-            caching: caching(&mut map, sku)?,
-            placement: placement(&mut map)?,
-            disk_name: text(map.take("diskName")),
-            performance: performance(&mut map)?,
-            encryption: encryption(&mut map)?,
-            network: network(&mut map)?,
-            shares: shares(&mut map)?.unwrap_or(MaxShares::ONE),
-            write_accelerator: accelerator(&mut map),
-            tags: tags::take(&mut map)?,
-            claim: claim(&mut map),
-        };
+        let params = Self::read(&mut map)?;
         map.finish()?;
         params.check()?;
         Ok(params)
+    }
+
+    fn read(map: &mut ParamMap) -> Result<Self, BadParam> {
+        ignored(map)?;
+        let sku = sku(map)?;
+        Ok(Self {
+            sku: sku.unwrap_or(DiskSku::StandardSsdLrs),
+            caching: caching(map, sku)?,
+            placement: placement(map)?,
+            disk_name: text(map.take("diskName")),
+            performance: performance(map)?,
+            encryption: encryption(map)?,
+            network: network(map)?,
+            shares: shares(map)?.unwrap_or(MaxShares::ONE),
+            write_accelerator: accelerator(map),
+            tags: tags::take(map)?,
+            claim: claim(map),
+        })
     }
 
     fn check(&self) -> Result<(), BadParam> {

@@ -43,6 +43,12 @@ impl SnapshotParams {
     /// For keys that are unknown or given twice, and for values that they cannot have.
     pub fn parse(parameters: BTreeMap<String, String>) -> Result<Self, BadParam> {
         let mut map = ParamMap::new(parameters)?;
+        let params = Self::read(&mut map)?;
+        map.finish()?;
+        Ok(params)
+    }
+
+    pub(super) fn read(map: &mut ParamMap) -> Result<Self, BadParam> {
         map.take("userAgent");
         map.take(metadata::SNAPSHOT_CONTENT_NAME);
         let location = match map.take("location") {
@@ -51,28 +57,26 @@ impl SnapshotParams {
             }
             _ => None,
         };
-        let params = Self {
+        Ok(Self {
             incremental: !matches!(map.take("incremental"), Some(param) if param.value == "false"),
-            resource_group: segment(&mut map, "resourceGroup", 90)?,
-            subscription: segment(&mut map, "subscriptionID", 64)?,
+            resource_group: segment(map, "resourceGroup", 90)?,
+            subscription: segment(map, "subscriptionID", 64)?,
             location,
-            policy: policy(&mut map)?,
-            public: public(&mut map)?,
+            policy: policy(map)?,
+            public: public(map)?,
             access_mode: word(
-                &mut map,
+                map,
                 "dataAccessAuthMode",
                 &[
                     ("None", "None"),
                     ("AzureActiveDirectory", "AzureActiveDirectory"),
                 ],
             )?,
-            instant_access: instant_access(&mut map)?,
-            tags: tags::take(&mut map)?,
+            instant_access: instant_access(map)?,
+            tags: tags::take(map)?,
             name: text(map.take(metadata::SNAPSHOT_NAME)),
             namespace: text(map.take(metadata::SNAPSHOT_NAMESPACE)),
-        };
-        map.finish()?;
-        Ok(params)
+        })
     }
 }
 

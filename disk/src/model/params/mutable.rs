@@ -42,18 +42,7 @@ impl MutableParams {
     /// For keys that cannot change and for values that they cannot have.
     pub fn parse(parameters: BTreeMap<String, String>) -> Result<Self, BadParam> {
         let mut map = ParamMap::new(parameters)?;
-        let params = Self {
-            sku: sku(&mut map)?,
-            iops: number(&mut map, "DiskIOPSReadWrite")?,
-            mbps: number(&mut map, "DiskMBpsReadWrite")?,
-            bursting: flag(&mut map, "enableBursting")?,
-            tier: tier(&mut map)?,
-            shares: shares(&mut map)?,
-            policy: policy(&mut map)?,
-            public: public(&mut map)?,
-            access: resource(&mut map, "diskAccessID", "diskAccesses")?,
-            tags: tags::take(&mut map)?,
-        };
+        let params = Self::read(&mut map)?;
         map.finish()?;
         if params.tags.values().any(|value| value.contains("${")) {
             return Err(conflict(
@@ -63,5 +52,20 @@ impl MutableParams {
         }
         super::check_access(params.policy, params.access.as_ref())?;
         Ok(params)
+    }
+
+    pub(super) fn read(map: &mut ParamMap) -> Result<Self, BadParam> {
+        Ok(Self {
+            sku: sku(map)?,
+            iops: number(map, "DiskIOPSReadWrite")?,
+            mbps: number(map, "DiskMBpsReadWrite")?,
+            bursting: flag(map, "enableBursting")?,
+            tier: tier(map)?,
+            shares: shares(map)?,
+            policy: policy(map)?,
+            public: public(map)?,
+            access: resource(map, "diskAccessID", "diskAccesses")?,
+            tags: tags::take(map)?,
+        })
     }
 }
