@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use azcsi_rig::rig::Rig;
 
-use crate::narrate::{Figures, Narrator};
+use crate::narrate::{Figures, Narrator, Waiting};
 
 /// The rig, the account, and every call so far.
 #[derive(Debug)]
@@ -17,6 +17,13 @@ pub(crate) struct Cluster {
     /// Every call so far.
     pub(crate) calls: Vec<Figures>,
     seen: u64,
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+pub(crate) struct Began {
+    at: Instant,
+    waiting: Option<Waiting>,
 }
 
 impl Cluster {
@@ -32,20 +39,24 @@ impl Cluster {
 
     /// Marks the beginning of a call: what Azure did before is not counted for it.
     #[expect(clippy::disallowed_methods, reason = "a person's stopwatch")]
-    pub(crate) async fn begin(&mut self) -> Result<Instant> {
+    pub(crate) async fn begin(&mut self, rpc: &'static str) -> Result<Began> {
         self.new_requests().await?;
-        Ok(Instant::now())
+        Ok(Began {
+            at: Instant::now(),
+            waiting: self.say.waiting(rpc),
+        })
     }
 
     /// Accounts for a call that has ended.
     pub(crate) async fn end(
         &mut self,
-        began: Instant,
+        began: Began,
         rpc: &'static str,
         who: &str,
         what: &str,
     ) -> Result<()> {
-        let took = began.elapsed();
+        let took = began.at.elapsed();
+        drop(began.waiting);
         let azure = self.new_requests().await?;
         let figures = Figures { rpc, took, azure };
         self.say.call(who, what, &figures);

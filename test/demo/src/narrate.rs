@@ -46,6 +46,54 @@ impl Ink {
     }
 }
 
+/// A line that counts the seconds of a call; it disappears with the value.
+#[derive(Debug)]
+pub(crate) struct Waiting(tokio::task::JoinHandle<()>);
+
+/// How often the line is written anew, and how long a call may take before there is one.
+const TICK: Duration = Duration::from_millis(250);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.abort();
+        let mut out = std::io::stdout().lock();
+        let _ = write!(out, "\r\x1b[2K");
+        let _ = out.flush();
+    }
+}
+
+async fn count_seconds(rpc: &'static str) {
+    let mut passed = Duration::ZERO;
+    loop {
+        tokio::time::sleep(TICK).await;
+        passed += TICK;
+        let mut out = std::io::stdout().lock();
+        let _ = write!(out, "\r   {rpc} … {:.1} s", passed.as_secs_f64());
+        let _ = out.flush();
+    }
+}
+
+/// The requests in order, each kind of a run once with its number, in the words of a reader.
+fn shown(requests: &[String]) -> String {
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for request in requests {
+        let short = request.replace("virtualMachineScaleSets/virtualMachines", "virtualMachines");
+        let short = short.replace(
+            "virtualMachines/attachDetachDataDisks",
+            "attachDetachDataDisks",
+        );
+        match runs.last_mut() {
+            Some((last, count)) if *last == short => *count += 1,
+            _ => runs.push((short, 1)),
+        }
+    }
+    let shown = runs.into_iter().map(|(request, count)| match count {
+        1 => request,
+        _ => format!("{request} × {count}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
 impl Narrator {
     /// Looks at the terminal once. `plain` wins over everything.
     #[expect(
@@ -76,6 +124,12 @@ impl Narrator {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{text}");
         let _ = out.flush();
+    }
+
+    /// Counts the seconds of a call where a line can be written anew.
+    pub(crate) fn waiting(&self, rpc: &'static str) -> Option<Waiting> {
+        self.colour
+            .then(|| Waiting(tokio::spawn(count_seconds(rpc))))
     }
 
     /// A headline with the sentence that says what is about to be shown.
@@ -119,7 +173,7 @@ impl Narrator {
             self.line(&format!(
                 "     {} {}",
                 self.paint(Ink::Yellow, "azure"),
-                figures.azure.join(", ")
+                shown(&figures.azure)
             ));
         }
     }

@@ -74,7 +74,7 @@ impl Cluster {
             accessibility_requirements: Some(self.zone_of_the_nodes().await?),
             ..CreateVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("CreateVolume").await?;
         let result = self
             .rig
             .controller
@@ -127,7 +127,7 @@ impl Cluster {
             ..NodeStageVolumeRequest::default()
         };
         let mut plugin = self.node_client(node)?;
-        let began = self.begin().await?;
+        let began = self.begin("NodeStageVolume").await?;
         let result = plugin.node_stage_volume(request).await;
         self.end(began, "NodeStageVolume", &who, &volume.name)
             .await?;
@@ -142,7 +142,7 @@ impl Cluster {
             volume_context: volume.context.clone(),
             ..NodePublishVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("NodePublishVolume").await?;
         let result = plugin.node_publish_volume(request).await;
         self.end(began, "NodePublishVolume", &who, &volume.name)
             .await?;
@@ -164,7 +164,7 @@ impl Cluster {
             volume_context: volume.context.clone(),
             ..ControllerPublishVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("ControllerPublishVolume").await?;
         let result = self
             .rig
             .controller
@@ -191,7 +191,7 @@ impl Cluster {
             volume_id: volume.id.clone(),
             target_path: place.target.display().to_string(),
         };
-        let began = self.begin().await?;
+        let began = self.begin("NodeUnpublishVolume").await?;
         let result = plugin.node_unpublish_volume(request).await;
         self.end(began, "NodeUnpublishVolume", &who, &volume.name)
             .await?;
@@ -207,7 +207,7 @@ impl Cluster {
             volume_id: volume.id.clone(),
             staging_target_path: place.staging.display().to_string(),
         };
-        let began = self.begin().await?;
+        let began = self.begin("NodeUnstageVolume").await?;
         let result = plugin.node_unstage_volume(request).await;
         self.end(began, "NodeUnstageVolume", &who, &volume.name)
             .await?;
@@ -223,7 +223,7 @@ impl Cluster {
             node_id: name.clone(),
             ..ControllerUnpublishVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("ControllerUnpublishVolume").await?;
         let result = self
             .rig
             .controller
@@ -249,7 +249,7 @@ impl Cluster {
             volume_capability: Some(volume.capability.clone()),
             ..ControllerExpandVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("ControllerExpandVolume").await?;
         let result = self
             .rig
             .controller
@@ -271,7 +271,7 @@ impl Cluster {
         };
         let who = self.rig.machines[place.node].name.clone();
         let mut plugin = self.node_client(place.node)?;
-        let began = self.begin().await?;
+        let began = self.begin("NodeExpandVolume").await?;
         let result = plugin.node_expand_volume(request).await;
         self.end(began, "NodeExpandVolume", &who, &what).await?;
         reply("NodeExpandVolume", result)?;
@@ -286,7 +286,7 @@ impl Cluster {
                 name: format!("demo-{name}"),
                 ..CreateSnapshotRequest::default()
             };
-            let began = self.begin().await?;
+            let began = self.begin("CreateSnapshot").await?;
             let result = self
                 .rig
                 .controller
@@ -316,7 +316,7 @@ impl Cluster {
             volume_id: volume.id.clone(),
             ..DeleteVolumeRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("DeleteVolume").await?;
         let result = self
             .rig
             .controller
@@ -335,7 +335,7 @@ impl Cluster {
             snapshot_id: snapshot.snapshot_id.clone(),
             ..DeleteSnapshotRequest::default()
         };
-        let began = self.begin().await?;
+        let began = self.begin("DeleteSnapshot").await?;
         let result = self
             .rig
             .controller
