@@ -3,6 +3,7 @@
 #[path = "../../../common/host/tests/support/mod.rs"]
 mod support;
 
+mod bad_input;
 mod block;
 mod content;
 mod filesystems;

@@ -146,7 +146,7 @@ impl Rig {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &str) -> String {
         self.path(name).to_str().unwrap().to_owned()
     }
 
@@ -177,14 +177,26 @@ impl Rig {
     }
 
     pub(super) async fn stage_at(&self, volume: &Volume, path: &str) -> Result<(), Status> {
-        let request = v1::NodeStageVolumeRequest {
+        self.stage_with(volume, |request| {
+            request.staging_target_path = self.text(path)
+        })
+        .await
+    }
+
+    pub(super) async fn stage_with(
+        &self,
+        volume: &Volume,
+        change: impl FnOnce(&mut v1::NodeStageVolumeRequest),
+    ) -> Result<(), Status> {
+        let mut request = v1::NodeStageVolumeRequest {
             volume_id: volume.id.clone(),
             publish_context: volume.published(),
-            staging_target_path: self.text(path),
+            staging_target_path: self.text("staging"),
             volume_capability: Some(volume.capability()),
             volume_context: volume.context.clone(),
             ..Default::default()
         };
+        change(&mut request);
         let answer = self.service.node_stage_volume(Request::new(request)).await;
         answer.map(drop)
     }
@@ -198,9 +210,13 @@ impl Rig {
     }
 
     pub(super) async fn unstage_at(&self, volume: &Volume, path: &str) -> Result<(), Status> {
+        self.unstage_raw(volume, &self.text(path)).await
+    }
+
+    pub(super) async fn unstage_raw(&self, volume: &Volume, path: &str) -> Result<(), Status> {
         let request = v1::NodeUnstageVolumeRequest {
             volume_id: volume.id.clone(),
-            staging_target_path: self.text(path),
+            staging_target_path: path.to_owned(),
         };
         let answer = self
             .service
@@ -246,9 +262,13 @@ impl Rig {
     }
 
     pub(super) async fn unpublish(&self, volume: &Volume, target: &str) -> Result<(), Status> {
+        self.unpublish_raw(volume, &self.text(target)).await
+    }
+
+    pub(super) async fn unpublish_raw(&self, volume: &Volume, path: &str) -> Result<(), Status> {
         let request = v1::NodeUnpublishVolumeRequest {
             volume_id: volume.id.clone(),
-            target_path: self.text(target),
+            target_path: path.to_owned(),
         };
         let answer = self
             .service
