@@ -5,6 +5,7 @@ mod support;
 
 mod bad_input;
 mod block;
+mod collisions;
 mod content;
 mod filesystems;
 mod identity;

@@ -50,6 +50,10 @@ impl Handler for NodeUnstageVolume {
         let volume = request.volume.as_str();
         let path = request.staging.as_path();
         let device = device_of(&node, &request)?;
+        if let Some(device) = device {
+            // Before anything changes: what is staged stays staged while a pod needs it.
+            not_used_elsewhere(&node, &request, device)?;
+        }
         mounted::clear(&node, &op, path, volume).await?;
         if let Some(device) = device {
             not_used_elsewhere(&node, &request, device)?;
@@ -89,7 +93,8 @@ fn not_used_elsewhere(node: &Node, request: &Request, device: DevT) -> Result<()
     let table = mounted::table(node, volume)?;
     let mut left = table.of_device(device);
     left.extend(table.of_node(device));
-    match left.first() {
+    let staging = request.staging.as_path();
+    match left.iter().find(|mount| mount.point != staging) {
         None => Ok(()),
         Some(mount) => Err(NodeError::Refused {
             volume: volume.to_owned(),
