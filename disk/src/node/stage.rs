@@ -165,6 +165,7 @@ async fn stage(node: &Node, request: &Request, op: &Op) -> Result<(), NodeError>
     match &request.mode {
         Mode::Block => {
             refuse_mounted(node, request)?;
+            end_formatting(node, request, || block_record(request, &proven, node.now()))?;
             remember(node, request, block_record(request, &proven, node.now()));
             Ok(())
         }
@@ -236,6 +237,25 @@ fn block_record(request: &Request, proven: &Proven, time: u64) -> Record {
         intent: Intent::None,
         time,
         ..Record::default()
+    }
+}
+
+/// Takes back the word that a filesystem is being made, before anybody may write to the volume. That
+/// word is a right to overwrite what is on the disk, so here a record that cannot be written counts.
+pub(super) fn end_formatting(
+    node: &Node,
+    request: &Request,
+    record: impl FnOnce() -> Record,
+) -> Result<(), NodeError> {
+    let key = request.volume.key();
+    match node.records.get(&key) {
+        Some(earlier) if earlier.intent == Intent::Formatting => {
+            let written = node.records.put(&key, record());
+            written.map_err(|error| {
+                NodeError::io("writing the record", request.volume.as_str(), error)
+            })
+        }
+        _ => Ok(()),
     }
 }
 

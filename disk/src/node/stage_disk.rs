@@ -19,7 +19,7 @@ use super::device::{self, Proven};
 use super::error::NodeError;
 use super::mounted;
 use super::record::{Intent, Record};
-use super::stage::{Request, Wish, remember};
+use super::stage::{self, Request, Wish, remember};
 use super::stage_plan::{self, AtStaging, Mounted, OnDevice, Rights};
 
 /// Everything of one stage that does not change.
@@ -152,6 +152,7 @@ impl Job<'_> {
             self.prepare().await?;
         }
         self.verify()?;
+        stage::end_formatting(self.node, self.request, || self.record(Intent::None, ""))?;
         let made = make_folder(self.staging())
             .map_err(|error| NodeError::io("making the staging folder", self.volume(), error))?;
         let wanted = Wanted {

@@ -5,7 +5,8 @@ use std::fs;
 use nix::mount::{MsFlags, mount};
 use tonic::Code;
 
-use super::rig::{MIB, Rig, code, volume};
+use super::rig::{MIB, Rig, code, key, volume};
+use crate::node::record::{Intent, Record};
 
 #[tokio::test]
 async fn a_volume_that_is_published_stays_staged() {
@@ -61,6 +62,33 @@ async fn twenty_volumes_are_staged_at_the_same_time() {
     for (name, device) in names.iter().zip(&rig.loops) {
         assert_eq!(device.mounts(), [rig.path(&place(name))]);
     }
+}
+
+/// That a filesystem is being made is a right to overwrite the disk. It must not outlive the mount.
+#[tokio::test]
+async fn a_format_that_cannot_be_noted_as_done_is_not_mounted() {
+    let mut rig = Rig::new();
+    let disk = rig.attach("d", 0, 16 * MIB);
+    let volume = volume("d", 0, "ext4");
+    rig.stage(&volume).await.unwrap();
+    let mark = rig.record(&volume).unwrap().mark;
+    rig.unstage(&volume).await.unwrap();
+    let formatting = Record {
+        mark,
+        fs_type: Some("ext4".to_owned()),
+        intent: Intent::Formatting,
+        ..Record::default()
+    };
+    rig.records().put(&key(&volume), formatting).unwrap();
+    let blocker = rig
+        .path("state")
+        .join(format!("{}.tmp", key(&volume).record()));
+    fs::create_dir(&blocker).unwrap();
+    assert_eq!(code(rig.stage(&volume).await), Code::Internal);
+    assert!(rig.loops[disk].mounts().is_empty());
+    fs::remove_dir(&blocker).unwrap();
+    rig.stage(&volume).await.unwrap();
+    assert_eq!(rig.record(&volume).unwrap().intent, Intent::None);
 }
 
 /// A link at the end of a path would lead a bind or an unmount to a place that nobody named.
