@@ -19,7 +19,7 @@ use super::device::{self, Expected};
 use super::error::NodeError;
 use super::identity::InSlot;
 use super::publish_plan::{self, AtTarget, Mounted};
-use super::volume::Volume;
+use super::volume::{Volume, path_guard};
 use super::{Node, mounted};
 
 /// The RPC.
@@ -72,7 +72,7 @@ impl Handler for NodePublishVolume {
 
     fn scope(request: &Request) -> Scope {
         Scope::Operation {
-            guards: vec![request.volume.key().guard()],
+            guards: vec![request.volume.key().guard(), path_guard(&request.target)],
             fingerprint: format!("{request:?}"),
         }
     }

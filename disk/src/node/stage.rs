@@ -17,7 +17,7 @@ use super::device::{self, Expected, Proven};
 use super::error::NodeError;
 use super::record::{Intent, Record};
 use super::stage_disk;
-use super::volume::Volume;
+use super::volume::{Volume, path_guard};
 
 /// The RPC.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Handler for NodeStageVolume {
 
     fn scope(request: &Request) -> Scope {
         Scope::Operation {
-            guards: vec![request.volume.key().guard()],
+            guards: vec![request.volume.key().guard(), path_guard(&request.staging)],
             fingerprint: format!("{request:?}"),
         }
     }

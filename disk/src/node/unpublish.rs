@@ -8,7 +8,7 @@ use azcsi_types::host_path::HostPath;
 use azcsi_types::op::Op;
 
 use super::error::NodeError;
-use super::volume::VolumeKey;
+use super::volume::{VolumeKey, path_guard};
 use super::{Node, mounted};
 
 /// The RPC.
@@ -40,7 +40,7 @@ impl Handler for NodeUnpublishVolume {
 
     fn scope(request: &Request) -> Scope {
         Scope::Operation {
-            guards: vec![request.volume.guard()],
+            guards: vec![request.volume.guard(), path_guard(&request.target)],
             fingerprint: format!("{request:?}"),
         }
     }

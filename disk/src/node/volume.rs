@@ -2,6 +2,7 @@
 
 use azcsi_rpc::{GuardKey, validate};
 use azcsi_types::disk_uri::DiskUri;
+use azcsi_types::host_path::HostPath;
 use sha2::{Digest, Sha256};
 
 use super::error::NodeError;
@@ -83,6 +84,13 @@ impl VolumeKey {
         seed.copy_from_slice(&digest[..8]);
         u64::from_le_bytes(seed)
     }
+}
+
+/// What no two operations may hold at once, whichever their volumes: two of them would both find the
+/// path free, and mount over each other.
+#[must_use]
+pub fn path_guard(path: &HostPath) -> GuardKey {
+    GuardKey::new("path on this node", &path.to_string())
 }
 
 #[cfg(test)]

@@ -29,6 +29,25 @@ async fn a_volume_that_is_published_stays_staged() {
 }
 
 #[tokio::test]
+async fn two_volumes_are_never_mounted_over_each_other() {
+    let mut rig = Rig::new();
+    let disks = [
+        rig.attach("one", 0, 16 * MIB),
+        rig.attach("two", 1, 16 * MIB),
+    ];
+    let (one, two) = (volume("one", 0, "ext4"), volume("two", 1, "ext4"));
+    let (first, second) = tokio::join!(rig.stage(&one), rig.stage(&two));
+    assert_eq!((code(first), code(second)), (Code::Ok, Code::Aborted));
+    assert_eq!(disks.map(|disk| rig.loops[disk].mounts().len()), [1, 0]);
+    let answers = tokio::join!(rig.publish(&one, "pod"), rig.unpublish(&two, "pod"));
+    assert_eq!(
+        (code(answers.0), code(answers.1)),
+        (Code::Ok, Code::Aborted)
+    );
+    assert_eq!(rig.loops[disks[0]].mounts().len(), 2);
+}
+
+#[tokio::test]
 async fn equal_calls_join_and_different_ones_are_turned_away() {
     let mut rig = Rig::new();
     let disk = rig.attach("d", 0, 16 * MIB);
