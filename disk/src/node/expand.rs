@@ -12,6 +12,7 @@ use azcsi_host::probe::FsKind;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope, validate};
 use azcsi_types::clock::Deadline;
+use azcsi_types::host_path::HostPath;
 use azcsi_types::lun::Lun;
 use azcsi_types::op::Op;
 use azcsi_types::size::{Bytes, CapacityRange};
@@ -105,10 +106,11 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
         volume: volume.to_owned(),
         path: request.path.clone(),
     };
-    let path = Path::new(&request.path);
-    if !path.is_absolute() {
-        return Err(not_there());
-    }
+    let path: HostPath = request.path.parse().map_err(|_| not_there())?;
+    let path = mounted::resolve(&path);
+    let path = path.as_path();
+    let staging: Option<HostPath> = request.staging.parse().ok();
+    let staging = staging.as_ref().map(mounted::resolve);
     let table = mounted::table(node, volume)?;
     let is_filesystem = |mount: &&Mount| mount.fs_type.parse::<FsKind>().is_ok();
     let whole = |mount: &&Mount| mount.root == Path::new("/");
@@ -124,7 +126,7 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
         });
     }
     let mount = mount
-        .or_else(|| table.top(Path::new(&request.staging)))
+        .or_else(|| table.top(staging.as_ref()?.as_path()))
         .ok_or_else(not_there)?;
     let kind: FsKind = mount.fs_type.parse().map_err(|_| not_there())?;
     if mount.is_filesystem_read_only() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use azcsi_host::HostError;
 use azcsi_host::mount::Unmount;
 use azcsi_host::mountinfo::{DevT, Mount, Table};
+use azcsi_types::host_path::HostPath;
 use azcsi_types::op::Op;
 
 use super::Node;
@@ -17,6 +18,20 @@ pub(super) fn table(node: &Node, volume: &str) -> Result<Table, NodeError> {
         .table
         .read()
         .map_err(|error| NodeError::io("reading the mount table", volume, error))
+}
+
+/// The path as the kernel lists it. Links on the way to it are followed, such as a kubelet folder that
+/// was moved; a link at its end is not, because that would be a place that nobody named.
+pub(super) fn resolve(path: &HostPath) -> HostPath {
+    let name = path.as_path().file_name();
+    let folder = path.parent().canonicalize();
+    let resolved = folder
+        .ok()
+        .zip(name)
+        .map(|(folder, name)| folder.join(name));
+    resolved
+        .and_then(|path| path.to_str()?.parse().ok())
+        .unwrap_or_else(|| path.clone())
 }
 
 /// Whether a device still works.

@@ -78,6 +78,11 @@ impl Handler for NodePublishVolume {
     }
 
     async fn run(node: Arc<Node>, request: Request, op: Op) -> Result<(), NodeError> {
+        let request = Request {
+            staging: request.staging.as_ref().map(mounted::resolve),
+            target: mounted::resolve(&request.target),
+            ..request
+        };
         if request.is_block {
             Box::pin(block(&node, &request, &op)).await
         } else {

@@ -15,6 +15,7 @@ use super::Node;
 use super::context::{PublishContext, VolumeContext};
 use super::device::{self, Expected, Proven};
 use super::error::NodeError;
+use super::mounted;
 use super::record::{Intent, Record};
 use super::stage_disk;
 use super::volume::{Volume, path_guard};
@@ -100,6 +101,10 @@ impl Handler for NodeStageVolume {
     }
 
     async fn run(node: Arc<Node>, request: Request, op: Op) -> Result<(), NodeError> {
+        let request = Request {
+            staging: mounted::resolve(&request.staging),
+            ..request
+        };
         let key = request.volume.key();
         let result = Box::pin(stage(&node, &request, &op)).await;
         match &result {

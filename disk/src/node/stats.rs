@@ -9,6 +9,7 @@ use azcsi_host::probe::FsKind;
 use azcsi_host::usage::Usage;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope, validate};
+use azcsi_types::host_path::HostPath;
 use azcsi_types::op::Op;
 use v1::volume_usage::Unit;
 
@@ -64,10 +65,9 @@ impl Handler for NodeGetVolumeStats {
             volume: volume.to_owned(),
             path: request.path.clone(),
         };
-        let path = Path::new(&request.path);
-        if !path.is_absolute() {
-            return Err(not_there());
-        }
+        let path: HostPath = request.path.parse().map_err(|_| not_there())?;
+        let path = mounted::resolve(&path);
+        let path = path.as_path();
         let table = mounted::table(&node, volume)?;
         let mount = table.top(path).ok_or_else(not_there)?;
         let record = node.records.get(&request.volume.key());

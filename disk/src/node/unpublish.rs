@@ -46,8 +46,8 @@ impl Handler for NodeUnpublishVolume {
     }
 
     async fn run(node: Arc<Node>, request: Request, op: Op) -> Result<(), NodeError> {
-        let target = request.target.as_path();
-        mounted::clear(&node, &op, target, request.volume.as_str()).await
+        let target = mounted::resolve(&request.target);
+        mounted::clear(&node, &op, target.as_path(), request.volume.as_str()).await
     }
 
     fn encode((): ()) -> Self::WireReply {

@@ -47,6 +47,10 @@ impl Handler for NodeUnstageVolume {
     }
 
     async fn run(node: Arc<Node>, request: Request, op: Op) -> Result<(), NodeError> {
+        let request = Request {
+            staging: mounted::resolve(&request.staging),
+            ..request
+        };
         let volume = request.volume.as_str();
         let path = request.staging.as_path();
         let device = device_of(&node, &request)?;

@@ -110,6 +110,28 @@ async fn a_format_that_cannot_be_noted_as_done_is_not_mounted() {
     assert_eq!(rig.record(&volume).unwrap().intent, Intent::None);
 }
 
+#[tokio::test]
+async fn paths_that_lead_through_a_link_are_the_same_places() {
+    let mut rig = Rig::new();
+    let disk = rig.attach("d", 0, 16 * MIB);
+    let volume = volume("d", 0, "ext4");
+    fs::create_dir(rig.path("real")).unwrap();
+    std::os::unix::fs::symlink("real", rig.path("link")).unwrap();
+    rig.stage_at(&volume, "link/staging").await.unwrap();
+    rig.stage_at(&volume, "link/staging").await.unwrap();
+    let publish = rig.publish_with(&volume, "link/pod", |request| {
+        request.staging_target_path = rig.text("link/staging");
+    });
+    publish.await.unwrap();
+    let pod = rig.text("link/pod");
+    assert_eq!(rig.stats(&volume, &pod).await.unwrap().len(), 2);
+    assert_eq!(rig.loops[disk].mounts().len(), 2);
+    rig.unpublish(&volume, "link/pod").await.unwrap();
+    rig.unstage_at(&volume, "link/staging").await.unwrap();
+    assert!(rig.loops[disk].mounts().is_empty());
+    assert!(!rig.path("real/pod").exists() && !rig.path("real/staging").exists());
+}
+
 /// A link at the end of a path would lead a bind or an unmount to a place that nobody named.
 #[tokio::test]
 async fn a_link_as_the_target_itself_is_never_followed() {
