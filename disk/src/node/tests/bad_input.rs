@@ -113,29 +113,30 @@ fn changes() -> Vec<Change> {
     changes
 }
 
+fn with(
+    what: &'static str,
+    code: Code,
+    change: impl Fn(&mut v1::NodeStageVolumeRequest) + 'static,
+) -> Change {
+    (what, code, Box::new(change))
+}
+
 fn whole_fields() -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
-    changes.push((
-        "no capability",
-        Code::InvalidArgument,
-        Box::new(|request| request.volume_capability = None),
-    ));
-    changes.push((
-        "no access type",
-        Code::InvalidArgument,
-        Box::new(|request| request.volume_capability.as_mut().unwrap().access_type = None),
-    ));
-    changes.push((
-        "long id",
-        Code::InvalidArgument,
-        Box::new(|request| request.volume_id = "a".repeat(5000)),
-    ));
-    changes.push((
-        "id of control characters",
-        Code::NotFound,
-        Box::new(|request| request.volume_id = "\u{1}\n".to_owned()),
-    ));
-    changes
+    let without_type = |request: &mut v1::NodeStageVolumeRequest| {
+        request.volume_capability.as_mut().unwrap().access_type = None;
+    };
+    vec![
+        with("no capability", Code::InvalidArgument, |request| {
+            request.volume_capability = None;
+        }),
+        with("no access type", Code::InvalidArgument, without_type),
+        with("long id", Code::InvalidArgument, |request| {
+            request.volume_id = "a".repeat(5000);
+        }),
+        with("id of control characters", Code::NotFound, |request| {
+            request.volume_id = "\u{1}\n".to_owned();
+        }),
+    ]
 }
 
 #[tokio::test]
