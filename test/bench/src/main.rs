@@ -4,17 +4,21 @@
 //! |---|---|
 //! | [`binaries`] | size, memory, start |
 //! | [`volumes`] | time and ARM requests of each call |
+//! | [`bare`] | what the tools alone cost |
+//! | [`simulator`] | requests a second of the simulator's library |
 //! | [`report`] | the table |
 
+mod bare;
 mod binaries;
 mod report;
+mod simulator;
 mod volumes;
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use azcsi_rig::leftovers::leave_nothing;
-use azcsi_rig::rig::{Plan, Rig};
+use azcsi_rig::rig::{Plan, Rig, Setup, Zones};
 use clap::Parser;
 
 /// Measures the binaries and prints each figure beside its budget.
@@ -43,11 +47,16 @@ async fn main() -> Result<()> {
         time_scale: 1,
     };
     let mut rows = binaries::size(&arguments.bin)?;
-    let rig = Rig::start(plan).await?;
+    let setup = Setup {
+        zones: Zones::Regional,
+        ..Setup::default()
+    };
+    let rig = Rig::start_with(plan, setup).await?;
     let measured = measure(&rig).await;
     let ended = rig.stop().await;
     rows.extend(measured?);
     ended?;
+    rows.extend(simulator::requests().await?);
     leave_nothing(&dir)?;
     report::print(&rows);
     Ok(())

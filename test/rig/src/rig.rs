@@ -50,6 +50,14 @@ impl Machine {
         }
     }
 
+    /// The link that a disk in this slot has on the machine.
+    #[must_use]
+    pub fn slot(&self, lun: &str) -> PathBuf {
+        Path::new(&self.site.device_root)
+            .join("disk/azure/scsi1")
+            .join(format!("lun{lun}"))
+    }
+
     /// The client of the node plugin.
     ///
     /// # Errors

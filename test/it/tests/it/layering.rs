@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("azcsi-sim", &["azcsi-types"]),
     ("azcsi-rig", &["azcsi-proto"]),
     ("azcsi-demo", &["azcsi-proto", "azcsi-rig"]),
-    ("azcsi-bench", &["azcsi-proto", "azcsi-rig"]),
+    ("azcsi-bench", &["azcsi-proto", "azcsi-rig", "azcsi-sim"]),
     (
         "azcsi-contract",
         &["azcsi-cloud", "azcsi-rpc", "azcsi-types"],
