@@ -130,3 +130,47 @@ fn the_tables_of_the_readme_are_those_of_the_code() {
         "disk/README.md is out of date: run AZCSI_BLESS=1 cargo test -p azcsi-disk readme"
     );
 }
+
+/// The text of every source file of a folder, long literals joined.
+fn sources(folder: &Path, out: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            for line in std::fs::read_to_string(&path).unwrap().lines() {
+                out.push_str(line.trim_start().trim_end_matches('\\'));
+            }
+        }
+    }
+}
+
+/// The fixed parts of a quoted refusal: what stands between values and the head of the text.
+fn fixed_parts(quoted: &str) -> Vec<&str> {
+    const HEAD: &str = "it has no filesystem and";
+    let quoted = quoted.strip_prefix(HEAD).unwrap_or(quoted);
+    let parts = quoted
+        .split("...")
+        .flat_map(|part| part.split(['N', 'X', 'Y']));
+    let parts = parts.map(|part| part.trim_matches([' ', '\'', '(', ')']));
+    parts.filter(|part| part.len() > 3).collect()
+}
+
+#[test]
+fn the_refusals_of_the_readme_are_texts_of_the_code() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(own.join("README.md")).unwrap();
+    let mut code = String::new();
+    sources(&own.join("src/controller"), &mut code);
+    sources(&own.join("src/node"), &mut code);
+    sources(&own.join("../common/host/src"), &mut code);
+    let (_, section) = readme.split_once("## When a volume is refused").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let quoted: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    assert!(quoted.len() > 25, "the tables of refusals are not found");
+    for text in quoted {
+        for part in fixed_parts(text) {
+            assert!(code.contains(part), "no text of the code has '{part}'");
+        }
+    }
+}
