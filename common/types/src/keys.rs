@@ -70,7 +70,8 @@ pub mod volume_context {
     pub const PARTITION: &str = "partition";
     /// How many machines may hold the disk.
     pub const MAX_SHARES: &str = "maxshares";
-    /// `true` when this driver created the disk empty: only then may it be formatted.
+    /// `true` when this driver created the disk empty; `false` when it was made from a copy, which is
+    /// never formatted.
     pub const CREATED_EMPTY: &str = "createdEmpty";
     /// `true` on a static volume whose owner allows formatting a blank disk.
     pub const ALLOW_FORMAT: &str = "allowFormat";

@@ -49,7 +49,7 @@ pub(crate) enum Step {
 
 /// Pauses between polls, in milliseconds, when Azure names none. A lone attach takes a few seconds,
 /// and Azure allows 15 status reads a minute for one machine.
-const PACE: [u64; 6] = [500, 1000, 1500, 2000, 3000, 5000];
+const PACE: [u64; 6] = [200, 800, 1500, 2500, 4000, 5000];
 const LEAST_ASKED: Duration = Duration::from_secs(1);
 const MOST_ASKED: Duration = Duration::from_secs(60);
 
