@@ -84,3 +84,17 @@ async fn a_volume_whose_disk_was_pulled_is_not_published_from_its_successor() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_metadata_service_that_refuses_for_a_while_only_delays_a_format() {
+    run(async |rig: &mut Rig| {
+        let volume = Volume::new(rig, "first", "ext4").await;
+        let refuse = serde_json::json!({"count": 5});
+        let control = rig.control.clone();
+        control.post("/_sim/imds/throttle", &refuse).await.unwrap();
+        node(rig).node_stage_volume(volume.stage()).await.unwrap();
+        publish(rig, &volume).await;
+        take_down(rig, &volume).await;
+    })
+    .await;
+}
