@@ -224,6 +224,7 @@ impl ArmError {
             ErrorKind::Deadline | ErrorKind::Transport | ErrorKind::Protocol
         ) || (server && !self.is_throttled())
             || self.is_status(StatusCode::REQUEST_TIMEOUT)
+            || self.is_in_doubt()
     }
 
     fn answer_fault(&self) -> Fault {
@@ -295,7 +296,7 @@ impl ArmError {
 
 impl Faulty for ArmError {
     fn fault(&self) -> Fault {
-        match self.kind() {
+        let fault = match self.kind() {
             ErrorKind::Answer => self.answer_fault(),
             ErrorKind::Deadline => Fault::Deadline,
             ErrorKind::Credentials => Fault::Unauthenticated,
@@ -303,6 +304,12 @@ impl Faulty for ArmError {
             | ErrorKind::Transport
             | ErrorKind::TokenService
             | ErrorKind::Protocol => Fault::Unavailable,
+        };
+        match fault {
+            Fault::Unavailable | Fault::Deadline | Fault::InProgress => fault,
+            // A caller takes any other kind as proof that nothing was done.
+            _ if self.is_in_doubt() => Fault::Unavailable,
+            fault => fault,
         }
     }
 }

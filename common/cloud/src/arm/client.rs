@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::{ArmError, ErrorKind};
+use super::error::{ArmError, ErrorKind, InDoubt};
 use super::lro::{self, Start, Step, Watch};
 use super::request::ArmRequest;
 use crate::auth::Tokens;
@@ -139,13 +139,17 @@ impl ArmClient {
         let output = match lro::begin(&request.method, &first).map_err(named)? {
             Start::Done if first.body().is_empty() => None,
             Start::Done => return decode(&first).map_err(named),
-            Start::Running(watch) => self.follow(op, &request, watch, &first).await?,
+            Start::Running(watch) => {
+                let followed = self.follow(op, &request, watch, &first).await;
+                followed.map_err(|error| error.doubted_like(&first))?
+            }
         };
         // Compute puts the resource into the status document, which saves a read. A machine's does
         // not hold it.
         match output {
             Some(value) if value.get("id").is_some() => decode_value(value).map_err(named),
-            _ => self.get(op, family, id).await,
+            // What was written stays written, whatever becomes of this read.
+            _ => self.get(op, family, id).await.map_err(ArmError::in_doubt),
         }
     }
 
@@ -230,7 +234,9 @@ impl ArmClient {
             let response = match self.exchange(op, &poll).await {
                 Ok(response) => response,
                 // The operation goes on whether or not we can watch it.
-                Err(error) if error.kind() == ErrorKind::Credentials => return Err(named(error)),
+                Err(error) if error.kind() == ErrorKind::Credentials => {
+                    return Err(named(error).in_doubt());
+                }
                 Err(error) if error.kind() == ErrorKind::Deadline => return Err(named(error)),
                 Err(error) => {
                     asked = error.retry_after();
@@ -288,18 +294,37 @@ impl ArmClient {
 
     /// Sends a request until there is an answer worth taking, of whatever status.
     async fn exchange(&self, op: &Op, request: &ArmRequest) -> Result<Response<Bytes>, ArmError> {
-        let named = |error: ArmError| error.during(|| request.name()).correlated(op.id());
+        let mut doubt = false;
+        match self.attempts(op, request, &mut doubt).await {
+            Ok(mut response) => {
+                if doubt {
+                    response.extensions_mut().insert(InDoubt);
+                }
+                Ok(response)
+            }
+            Err(error) => {
+                let error = error.during(|| request.name()).correlated(op.id());
+                Err(if doubt { error.in_doubt() } else { error })
+            }
+        }
+    }
+
+    /// `doubt` is set when a write is sent again that Azure may have carried out already.
+    async fn attempts(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+        doubt: &mut bool,
+    ) -> Result<Response<Bytes>, ArmError> {
         let request_id = uuid::Uuid::new_v4().to_string();
         let mut refreshed = false;
         let mut tried = 0;
         loop {
-            self.admit(op, request).await.map_err(named)?;
-            let token = self.0.tokens.bearer(op.deadline()).await.map_err(named)?;
-            let http = self
-                .build(request, &token, (op.id(), &request_id))
-                .map_err(named)?;
+            self.admit(op, request).await?;
+            let token = self.0.tokens.bearer(op.deadline()).await?;
+            let http = self.build(request, &token, (op.id(), &request_id))?;
             tried += 1;
-            let sent = self.once(op, request, http).await.map_err(named)?;
+            let sent = self.once(op, request, http).await?;
             if !refreshed && matches!(&sent, Ok(r) if r.status() == StatusCode::UNAUTHORIZED) {
                 refreshed = true;
                 self.0.tokens.refuse(&token);
@@ -311,11 +336,14 @@ impl ArmClient {
                 left: op.deadline().remaining(&*self.0.clock),
                 jitter: spread(),
             };
-            let verdict = self.0.retry.decide(attempt, outcome(&sent));
-            match (verdict, sent) {
-                (Verdict::Again(pause), _) => self.pause(op, pause).await.map_err(named)?,
+            let outcome = outcome(&sent);
+            match (self.0.retry.decide(attempt, outcome), sent) {
+                (Verdict::Again(pause), _) => {
+                    *doubt |= request.method != Method::GET && outcome.may_be_done();
+                    self.pause(op, pause).await?;
+                }
                 (Verdict::Done, Ok(response)) => return Ok(response),
-                (Verdict::Done, Err(error)) => return Err(named(ArmError::transport(error))),
+                (Verdict::Done, Err(error)) => return Err(ArmError::transport(error)),
             }
         }
     }

@@ -35,8 +35,13 @@ struct Parts {
     correlation_id: Option<String>,
     gateway: bool,
     operation: bool,
+    doubt: bool,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
+
+/// Marks the answer to a write of which an earlier sending may have been carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InDoubt;
 
 /// Where an [`ArmError`] comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +93,7 @@ impl ArmError {
         parts.request_id = header(headers, "x-ms-request-id");
         parts.correlation_id = header(headers, "x-ms-correlation-request-id");
         parts.gateway = header(headers, "x-ms-failure-cause").as_deref() == Some("gateway");
+        parts.doubt = response.extensions().get::<InDoubt>().is_some();
         Self(Box::new(parts))
     }
 
@@ -139,6 +145,18 @@ impl ArmError {
 
     pub(crate) fn because(mut self, source: impl Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The write may have been carried out all the same.
+    pub(crate) fn in_doubt(mut self) -> Self {
+        self.0.doubt = true;
+        self
+    }
+
+    /// An operation that fails is one of two, if an earlier sending of its request got no answer.
+    pub(crate) fn doubted_like(mut self, first: &http::Response<Bytes>) -> Self {
+        self.0.doubt |= first.extensions().get::<InDoubt>().is_some();
         self
     }
 
@@ -224,6 +242,13 @@ impl ArmError {
     #[must_use]
     pub const fn is_from_operation(&self) -> bool {
         self.0.operation
+    }
+
+    /// Whether a write may have been carried out although this is no success: an earlier sending of
+    /// it got no answer, or its operation could not be watched to its end.
+    #[must_use]
+    pub const fn is_in_doubt(&self) -> bool {
+        self.0.doubt
     }
 
     /// Whether the outer or a nested code is this one.

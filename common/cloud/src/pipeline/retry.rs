@@ -46,6 +46,19 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether Azure may have done what was asked although this is no success.
+    #[must_use]
+    pub fn may_be_done(&self) -> bool {
+        match self {
+            Self::NotSent => false,
+            Self::Lost => true,
+            // 503 comes from before the work; a gateway's timeout and a defect do not.
+            Self::Answer { status, .. } => matches!(status.as_u16(), 408 | 500 | 502 | 504),
+        }
+    }
+}
+
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
