@@ -269,12 +269,22 @@ impl Work<'_> {
         uri: &SnapshotUri,
         body: &SnapshotCreate,
     ) -> Result<Snapshot, ControllerError> {
-        let made = self.ctx.azure.snapshots().create(self.op, uri, body).await;
-        made.map_err(|error| {
-            if error.is_other_source() {
-                return self.other_source();
-            }
-            ControllerError::azure(format!("creating snapshot {uri}"), error)
-        })
+        let error = match self.ctx.azure.snapshots().create(self.op, uri, body).await {
+            Ok(made) => return Ok(made),
+            Err(error) => error,
+        };
+        if error.is_other_source() {
+            return Err(self.other_source());
+        }
+        let doing = format!("creating snapshot {uri}");
+        // As with a disk: a failed operation can leave a snapshot behind.
+        let gone = async || matches!(self.ctx.find_snapshot(self.op, uri).await, Ok(None));
+        if error.is_from_operation() && !gone().await {
+            return Err(ControllerError::HalfWay {
+                doing,
+                source: error,
+            });
+        }
+        Err(ControllerError::azure(doing, error))
     }
 }

@@ -272,19 +272,38 @@ async fn create(ctx: &Controller, request: Request, op: &Op) -> Result<Reply, Co
     };
     let (body, spot, zones) = plan(ctx, &request, source.as_ref(), op).await?;
     let made = ctx.azure.disks().create(op, &request.disk, &body).await;
-    let disk = made.map_err(|error| {
-        if error.is_other_source() {
-            return ControllerError::Differs {
-                what: format!("disk {}", request.disk),
-                difference: "it has another source".to_owned(),
-            };
-        }
-        ControllerError::azure(format!("creating disk {}", request.disk), error)
-    })?;
+    let disk = match made {
+        Ok(disk) => disk,
+        Err(error) => return Err(not_made(ctx, op, &request.disk, error).await),
+    };
     ctx.facts.put(&request.disk, &disk);
     let origin = source.map_or(Origin::Empty, |source| Origin::Source(source.size));
     let reach = topology::reach(&spot, request.params.sku, &zones);
     reply(request, &disk, origin, reach)
+}
+
+/// An operation that fails can leave a disk behind. While there is one the caller has to come back,
+/// or nobody would ever delete it.
+async fn not_made(
+    ctx: &Controller,
+    op: &Op,
+    uri: &DiskUri,
+    error: azcsi_cloud::ArmError,
+) -> ControllerError {
+    if error.is_other_source() {
+        return ControllerError::Differs {
+            what: format!("disk {uri}"),
+            difference: "it has another source".to_owned(),
+        };
+    }
+    let doing = format!("creating disk {uri}");
+    if error.is_from_operation() && !matches!(ctx.find_disk(op, uri).await, Ok(None)) {
+        return ControllerError::HalfWay {
+            doing,
+            source: error,
+        };
+    }
+    ControllerError::azure(doing, error)
 }
 
 async fn plan(

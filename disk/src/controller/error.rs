@@ -85,6 +85,15 @@ pub enum ControllerError {
         #[source]
         source: ArmError,
     },
+    /// Azure accepted it and then failed; something of it exists, so the caller must not forget it.
+    #[error("{doing} failed half-way: it is tried again with the next call")]
+    HalfWay {
+        /// What was tried.
+        doing: String,
+        /// Azure's answer.
+        #[source]
+        source: ArmError,
+    },
     /// A disk of a machine.
     #[error("volume {disk} on node {node}")]
     Attach {
@@ -124,6 +133,7 @@ impl Faulty for ControllerError {
             Self::State(_) => Fault::Precondition,
             Self::Going(_) | Self::Token(_) => Fault::InProgress,
             Self::Azure { source, .. } => source.fault(),
+            Self::HalfWay { .. } => Fault::Unavailable,
             Self::Attach { source, .. } => source.fault(),
             Self::Port(error) => error.fault(),
         }

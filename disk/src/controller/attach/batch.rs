@@ -205,6 +205,14 @@ impl Actor {
                     entry.settle(Ok(lun));
                     continue;
                 }
+                // An update that failed left it half-way out, and nobody else ends that: it is taken
+                // out now and attached with the next write.
+                Decision::Leaving if view.failed => {
+                    changes.detach.push(azcsi_cloud::DetachDisk {
+                        disk_id: entry.disk.clone(),
+                        detach_option: None,
+                    });
+                }
                 Decision::Leaving => {
                     self.shared.forget(&self.vm);
                     entry.settle(Err(AttachError::Leaving));

@@ -2,4 +2,5 @@
 
 mod attach;
 mod create;
+mod halfway;
 mod lifecycle;
