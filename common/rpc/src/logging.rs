@@ -9,11 +9,12 @@
 //! | 8 and more | the libraries below as well |
 
 use tracing::level_filters::LevelFilter;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
-/// Targets of the suite begin with this.
-const OURS: &str = "azcsi";
+/// Targets of the suite begin with these.
+const OURS: [&str; 3] = ["azcsi", "azuredisk", "azurefile"];
 
 /// Logging was set up before.
 #[derive(Debug, thiserror::Error)]
@@ -33,12 +34,14 @@ pub const fn level(verbosity: u8) -> LevelFilter {
 
 /// What is shown at a verbosity: ours at its level, libraries only from 8 on or with a warning.
 #[must_use]
-pub fn filter(verbosity: u8) -> EnvFilter {
-    let libraries = if verbosity >= 8 { "debug" } else { "warn" };
-    EnvFilter::new(format!(
-        "{libraries},{OURS}={0},azurefile={0},azuredisk={0}",
-        level(verbosity)
-    ))
+pub fn filter(verbosity: u8) -> Targets {
+    let libraries = if verbosity >= 8 {
+        LevelFilter::DEBUG
+    } else {
+        LevelFilter::WARN
+    };
+    let ours = OURS.map(|target| (target, level(verbosity)));
+    Targets::new().with_default(libraries).with_targets(ours)
 }
 
 /// A subscriber that writes plain lines to `writer`.
@@ -46,11 +49,11 @@ pub fn subscriber<W>(verbosity: u8, writer: W) -> impl tracing::Subscriber + Sen
 where
     W: for<'writer> MakeWriter<'writer> + Send + Sync + 'static,
 {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter(verbosity))
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(writer)
-        .finish()
+        .with_filter(filter(verbosity));
+    tracing_subscriber::registry().with(lines)
 }
 
 /// Sends the log of the whole process to standard error, panics included.
