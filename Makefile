@@ -59,6 +59,11 @@ sanity: setup ## the real csi-sanity over the binaries, nothing skipped (a selec
 	suite="$$(test/sanity/build.sh)"; $(AS_ROOT) $(TARGET)/debug/azcsi-sanity $(SANITY) \
 	  --bin $(TARGET)/debug --suite "$$suite" --reports $(TARGET)/sanity
 
+.PHONY: full
+full: test ## the long way: a large model run, and csi-sanity in every combination and 20 seeds
+	AZCSI_MODEL_CASES=$${AZCSI_MODEL_CASES:-1000} $(CARGO) test --locked -p azcsi-it --test it model
+	$(MAKE) sanity SANITY=--full
+
 .PHONY: contract
 contract: setup ## the simulator against official Azure clients and the models of an SDK
 	@test/contract/run.sh
