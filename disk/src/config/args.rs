@@ -135,7 +135,7 @@ struct ControllerArgs {
     /// Offer ListSnapshots.
     #[arg(long, default_value_t = false, action = ArgAction::Set)]
     enable_list_snapshots: bool,
-    /// Refuse an existing disk of another size.
+    /// Without effect: an existing disk of another size is always refused.
     #[arg(long, default_value_t = false, action = ArgAction::Set)]
     enable_disk_capacity_check: bool,
     /// Keep slots free that VolumeAttachments claim.
@@ -147,7 +147,7 @@ struct ControllerArgs {
     /// Give migrated volumes read-only caching instead of read-write.
     #[arg(long = "convert-rw-caching-mode-for-intree-pv", default_value_t = false, action = ArgAction::Set)]
     convert_caching: bool,
-    /// Follow conversions to another SKU and report them as events.
+    /// Without effect so far: follow conversions to another SKU and report them as events.
     #[arg(long, default_value_t = true, action = ArgAction::Set)]
     enable_migration_monitor: bool,
 }
@@ -179,7 +179,7 @@ struct NodeArgs {
     /// Filesystems that are created at once; 0 for 2.
     #[arg(long, default_value = "2", value_parser = whole, value_name = "N")]
     max_concurrent_format: u32,
-    /// Seconds after which a slow mkfs gives back its place.
+    /// Without effect so far: seconds after which a slow mkfs gives back its place.
     #[arg(long, default_value = "300", value_parser = whole, value_name = "SECONDS")]
     concurrent_format_timeout: u32,
     /// Remove the taint `<driver>/agent-not-ready` once the driver is registered.
