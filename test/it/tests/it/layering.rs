@@ -22,7 +22,24 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "azcsi-types",
         ],
     ),
+    (
+        "azcsi-file",
+        &[
+            "azcsi-cloud",
+            "azcsi-host",
+            "azcsi-kube",
+            "azcsi-proto",
+            "azcsi-rpc",
+            "azcsi-types",
+        ],
+    ),
+    ("azcsi-migration", &["azcsi-types"]),
+    (
+        "azcsi-migrate",
+        &["azcsi-kube", "azcsi-migration", "azcsi-types"],
+    ),
     ("azcsi-sim", &["azcsi-types"]),
+    ("azcsi-lab", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-rig", &["azcsi-proto"]),
     ("azcsi-demo", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-bench", &["azcsi-proto", "azcsi-rig", "azcsi-sim"]),
@@ -55,6 +72,11 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         "azcsi-kube",
         &["tonic", "nix", "reqwest"],
         "Kubernetes knows neither gRPC nor the kernel",
+    ),
+    (
+        "azcsi-migration",
+        &["tokio", "tonic", "reqwest", "http", "kube"],
+        "translation is pure: values in, values out",
     ),
     (
         "azcsi-sim",

@@ -1,0 +1,1 @@
+//! The Azure File CSI driver: SMB and NFS shares.

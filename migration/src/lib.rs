@@ -1,0 +1,1 @@
+//! Exact translation between in-tree Azure volumes and CSI: values in, values out.

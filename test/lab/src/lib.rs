@@ -1,0 +1,1 @@
+//! The node lab: virtual machines as Kubernetes nodes, with hot-plugged disks and real shares.
