@@ -3,6 +3,7 @@
 //! | module | what it names |
 //! |---|---|
 //! | [`access`] | access mode and volume mode, and which combinations a volume supports |
+//! | [`account`] | names and ids of storage accounts |
 //! | [`clock`] | time as a value: [`clock::Clock`], [`clock::Deadline`] |
 //! | [`fault`] | what kind of thing went wrong, for every error of the suite |
 //! | [`host_path`] | absolute paths on a node |
@@ -14,6 +15,7 @@
 //! | [`resource_id`] | the grammar of Azure resource ids |
 //! | [`disk_uri`] | volume ids and snapshot ids of the disk driver |
 //! | [`secret`] | values that cannot be printed |
+//! | [`share`] | names of file shares, times that name their snapshots |
 //! | [`size`] | bytes, GiB and capacity ranges |
 //! | [`sku`] | disk SKUs and what each allows |
 //! | [`topology`] | zones and topology segments |
@@ -22,6 +24,7 @@
 //! printer, and a property test that they are inverse to each other.
 
 pub mod access;
+pub mod account;
 pub mod clock;
 pub mod disk_uri;
 pub mod fault;
@@ -33,6 +36,7 @@ pub mod op;
 pub mod params;
 pub mod resource_id;
 pub mod secret;
+pub mod share;
 pub mod size;
 pub mod sku;
 pub mod topology;
