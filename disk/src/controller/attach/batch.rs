@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azcsi_cloud::DataDiskChanges;
+use azcsi_cloud::{DataDiskChanges, DetachDisk};
 use azcsi_types::clock::{Clock, Deadline};
+use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::lun::LunSet;
 use azcsi_types::node::VmRef;
 use azcsi_types::op::Op;
 
 use super::decide::{Decision, How, Wish, decide, fulfilled};
-use super::error::{AttachError, VmError, VmErrorKind};
+use super::error::{AttachError, VmError};
 use super::machines::Machines;
 use super::queue::{Entry, Shared};
 use super::state::Event;
-use super::verify::{Seen, VmView};
+use super::verify::{Seen, VmView, Worth};
 
 /// For how long remembered slots are good enough to choose a free one: Azure refuses a wrong choice.
 const USABLE: Duration = Duration::from_secs(600);
@@ -23,16 +24,14 @@ const USABLE: Duration = Duration::from_secs(600);
 const FRESH: Duration = Duration::from_secs(1);
 /// How long one write may take. A machine that hangs must not block its other disks for ever.
 const WRITE_LIMIT: Duration = Duration::from_secs(200);
-/// How often a conflict is retried within one request.
-const TRIES: u32 = 5;
 
 /// The only writer of one machine.
 #[derive(Debug)]
 pub(super) struct Actor {
-    vm: VmRef,
-    machines: Arc<dyn Machines>,
-    clock: Arc<dyn Clock>,
-    shared: Arc<Shared>,
+    pub(super) vm: VmRef,
+    pub(super) machines: Arc<dyn Machines>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Wishes of one write and what it does for them.
@@ -110,7 +109,7 @@ impl Actor {
         }
         match written {
             Ok(view) => {
-                self.shared.keep(&self.vm, view.clone());
+                self.remember(&view);
                 let missing = confirm(&view, batch.sent);
                 self.again_or_fail(missing, groups);
             }
@@ -144,54 +143,36 @@ impl Actor {
         self.read(op, group).await
     }
 
-    /// Reads the machine. If its last update failed, its list is only a wish: Azure is made to work
-    /// on it again, and then each disk is asked whether it is really there.
-    async fn read(&self, op: &Op, group: &[Entry]) -> Result<VmView, VmError> {
+    /// Reads the machine. If its last update failed, Azure is made to work on its list again. A disk
+    /// that is asked for and only listed says itself whether it is there.
+    pub(super) async fn read(&self, op: &Op, group: &[Entry]) -> Result<VmView, VmError> {
         let mut view = self.machines.read(op, &self.vm).await?;
-        let listed = |view: &VmView| {
-            let is_attach = |entry: &&Entry| matches!(entry.wish, Wish::Attach(_));
-            let mut attaches = group.iter().filter(is_attach);
-            attaches.any(|entry| matches!(view.find(&entry.disk), Seen::Attached(_)))
-        };
-        if view.failed && listed(&view) {
+        if view.worth == Worth::Failed && listed(&view, group).next().is_some() {
             if let Err(error) = self.machines.refresh(op, &self.vm).await {
                 tracing::warn!(vm = %self.vm, %error, "a failed machine could not be refreshed");
             }
             view = self.machines.read(op, &self.vm).await?;
-            if view.failed {
-                self.drop_phantoms(op, group, &mut view).await?;
+        }
+        let doubtful: Vec<DiskUri> = listed(&view, group).cloned().collect();
+        for disk in &doubtful {
+            if self.machines.holds(op, &self.vm, disk).await? {
+                view.prove(disk);
             }
         }
-        if view.failed {
-            self.shared.forget(&self.vm);
-        } else {
-            self.shared.keep(&self.vm, view.clone());
+        if view.worth == Worth::Failed {
+            self.drop_phantoms(op, group, &mut view).await?;
         }
+        self.remember(&view);
         Ok(view)
     }
 
-    /// Takes disks off the list of a failed machine that are not there in truth, so that they are
-    /// neither reported as attached nor fail every later update.
-    async fn drop_phantoms(
-        &self,
-        op: &Op,
-        group: &[Entry],
-        view: &mut VmView,
-    ) -> Result<(), VmError> {
-        let mut changes = DataDiskChanges::default();
-        for entry in group {
-            let listed = matches!(view.find(&entry.disk), Seen::Attached(_));
-            if listed && !self.machines.holds(op, &self.vm, &entry.disk).await? {
-                changes.detach.push(azcsi_cloud::DetachDisk {
-                    disk_id: entry.disk.clone(),
-                    detach_option: None,
-                });
-            }
+    /// Keeps a view that is a fact; forgets what was known if it is none.
+    pub(super) fn remember(&self, view: &VmView) {
+        if view.worth == Worth::Fact {
+            self.shared.keep(&self.vm, view.clone());
+        } else {
+            self.shared.forget(&self.vm);
         }
-        if !changes.is_empty() {
-            *view = self.machines.write(op, &self.vm, &changes).await?;
-        }
-        Ok(())
     }
 
     /// Answers what needs no write and puts the rest into one.
@@ -207,8 +188,8 @@ impl Actor {
                 }
                 // An update that failed left it half-way out, and nobody else ends that: it is taken
                 // out now and attached with the next write.
-                Decision::Leaving if view.failed => {
-                    changes.detach.push(azcsi_cloud::DetachDisk {
+                Decision::Leaving if view.worth == Worth::Failed => {
+                    changes.detach.push(DetachDisk {
                         disk_id: entry.disk.clone(),
                         detach_option: None,
                     });
@@ -236,90 +217,6 @@ impl Actor {
         (!sent.is_empty()).then_some(Batch { sent, changes })
     }
 
-    /// A write failed. What it did all the same is looked up; the rest is tried again where that
-    /// can help, apart from what Azure names as the cause.
-    async fn after_failure(
-        &self,
-        op: &Op,
-        error: VmError,
-        sent: Vec<Entry>,
-        groups: &mut Vec<Vec<Entry>>,
-    ) {
-        self.shared.forget(&self.vm);
-        if matches!(error.kind, VmErrorKind::Gone | VmErrorKind::Throttled) {
-            return fail(sent, &error);
-        }
-        // The write's own time may be over; looking gets a little of its own.
-        let look = Op::start(
-            op.id(),
-            Deadline::after(&*self.clock, Duration::from_secs(30)),
-        );
-        let Ok(view) = self.read(&look, &sent).await else {
-            return fail(sent, &error);
-        };
-        let missing = if view.failed {
-            self.confirm_each(&look, &view, sent).await
-        } else {
-            confirm(&view, sent)
-        };
-        match error.kind {
-            VmErrorKind::Uncertain => fail(missing, &error),
-            VmErrorKind::Conflict => self.retry(&error, missing, groups).await,
-            _ => self.isolate(&error, missing, groups),
-        }
-    }
-
-    /// Looks at each disk itself, because the machine's list cannot be trusted.
-    async fn confirm_each(&self, op: &Op, view: &VmView, sent: Vec<Entry>) -> Vec<Entry> {
-        let mut missing = Vec::new();
-        for entry in sent {
-            let held = self.machines.holds(op, &self.vm, &entry.disk).await;
-            match (held, fulfilled(view, &entry.disk, &entry.wish), &entry.wish) {
-                (Ok(true), Some(lun), Wish::Attach(_)) => entry.settle(Ok(lun)),
-                (Ok(false), Some(lun), Wish::Detach(_)) => entry.settle(Ok(lun)),
-                _ => missing.push(entry),
-            }
-        }
-        missing
-    }
-
-    async fn retry(&self, error: &VmError, missing: Vec<Entry>, groups: &mut Vec<Vec<Entry>>) {
-        let tries = missing.iter().map(|entry| entry.tries).max().unwrap_or(0);
-        let pause = error
-            .retry_after
-            .unwrap_or_else(|| Duration::from_secs(1 << tries.min(4)));
-        let (now, later): (Vec<_>, Vec<_>) = missing.into_iter().partition(|entry| {
-            entry.tries >= TRIES || entry.op.deadline().remaining(&*self.clock) <= pause
-        });
-        fail(now, error);
-        if !later.is_empty() {
-            tokio::time::sleep(pause).await;
-            groups.push(requeued(later));
-        }
-    }
-
-    /// One disk can spoil a write for all. The ones that Azure names get the error; if it names
-    /// none, the halves are tried apart.
-    fn isolate(&self, error: &VmError, missing: Vec<Entry>, groups: &mut Vec<Vec<Entry>>) {
-        if missing.len() <= 1 {
-            return fail(missing, error);
-        }
-        let (named, mut rest): (Vec<_>, Vec<_>) = missing
-            .into_iter()
-            .partition(|entry| error.names(&entry.disk));
-        if named.is_empty() {
-            // Detaches first: they make room.
-            rest.sort_by_key(|entry| matches!(entry.wish, Wish::Attach(_)));
-            let second = rest.split_off(rest.len() / 2);
-            groups.push(requeued(second));
-        } else {
-            fail(named, error);
-        }
-        if !rest.is_empty() {
-            groups.push(requeued(rest));
-        }
-    }
-
     /// After a write that succeeded: what Azure does not report is tried once more.
     fn again_or_fail(&self, missing: Vec<Entry>, groups: &mut Vec<Vec<Entry>>) {
         let (again, lost): (Vec<_>, Vec<_>) = missing
@@ -334,6 +231,15 @@ impl Actor {
             groups.push(requeued(again));
         }
     }
+}
+
+/// The disks to attach that a list names without being a proof.
+pub(super) fn listed<'a>(view: &VmView, group: &'a [Entry]) -> impl Iterator<Item = &'a DiskUri> {
+    let doubtful = |entry: &&Entry| {
+        let wished = matches!(entry.wish, Wish::Attach(_));
+        wished && matches!(view.find(&entry.disk), Seen::Listed(_))
+    };
+    group.iter().filter(doubtful).map(|entry| &entry.disk)
 }
 
 /// Without the wishes of waiters that have gone away.
@@ -365,7 +271,7 @@ fn once_each(group: Vec<Entry>) -> (Vec<Entry>, Vec<Entry>) {
 }
 
 /// Answers the wishes that the report fulfils; returns the others.
-fn confirm(view: &VmView, sent: Vec<Entry>) -> Vec<Entry> {
+pub(super) fn confirm(view: &VmView, sent: Vec<Entry>) -> Vec<Entry> {
     let mut missing = Vec::new();
     for entry in sent {
         match fulfilled(view, &entry.disk, &entry.wish) {
@@ -376,14 +282,14 @@ fn confirm(view: &VmView, sent: Vec<Entry>) -> Vec<Entry> {
     missing
 }
 
-fn requeued(mut entries: Vec<Entry>) -> Vec<Entry> {
+pub(super) fn requeued(mut entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         entry.step(Event::Missing);
     }
     entries
 }
 
-fn fail(entries: Vec<Entry>, error: &VmError) {
+pub(super) fn fail(entries: Vec<Entry>, error: &VmError) {
     for entry in entries {
         entry.settle(Err(AttachError::of(error)));
     }

@@ -65,6 +65,8 @@ pub fn decide(view: &VmView, taken: LunSet, disk: &DiskUri, wish: &Wish) -> Deci
 fn attach(view: &VmView, taken: LunSet, spec: &AttachSpec) -> Decision {
     match view.find(&spec.disk) {
         Seen::Attached(lun) => return Decision::Done(Some(lun)),
+        // Asked for again in its slot: the end of that update proves it.
+        Seen::Listed(lun) => return attach_in(lun, spec),
         Seen::Leaving => return Decision::Leaving,
         Seen::Absent => {}
     }
@@ -78,6 +80,10 @@ fn attach(view: &VmView, taken: LunSet, spec: &AttachSpec) -> Decision {
     else {
         return Decision::Full;
     };
+    attach_in(lun, spec)
+}
+
+fn attach_in(lun: Lun, spec: &AttachSpec) -> Decision {
     Decision::Attach(AttachDisk {
         lun: Some(lun),
         caching: Some(spec.caching),
@@ -90,10 +96,12 @@ fn detach(seen: Seen, disk: &DiskUri, how: How) -> Decision {
     match (seen, how) {
         (Seen::Absent, _) => Decision::Done(None),
         // It was told to leave before; telling it again makes a machine try again that gave up.
-        (Seen::Attached(_) | Seen::Leaving, how) => Decision::Detach(DetachDisk {
-            disk_id: disk.clone(),
-            detach_option: (how == How::Forced).then_some(DetachOption::ForceDetach),
-        }),
+        (Seen::Attached(_) | Seen::Listed(_) | Seen::Leaving, how) => {
+            Decision::Detach(DetachDisk {
+                disk_id: disk.clone(),
+                detach_option: (how == How::Forced).then_some(DetachOption::ForceDetach),
+            })
+        }
     }
 }
 
@@ -110,7 +118,7 @@ pub fn fulfilled(view: &VmView, disk: &DiskUri, wish: &Wish) -> Option<Option<Lu
 #[cfg(test)]
 mod tests {
     use super::{AttachSpec, Decision, How, Wish, decide, fulfilled};
-    use crate::controller::attach::verify::{Slot, VmView};
+    use crate::controller::attach::verify::{Slot, VmView, Worth};
     use azcsi_cloud::DetachOption;
     use azcsi_types::disk_uri::DiskUri;
     use azcsi_types::lun::{Lun, LunSet};
@@ -129,6 +137,7 @@ mod tests {
             disk: Some(disk(name).id().clone()),
             lun: lun(number),
             leaving,
+            proven: false,
         };
         VmView {
             slots: slots.iter().map(slot).collect(),
@@ -178,6 +187,16 @@ mod tests {
         let wish = |name: &str| decide(&there, LunSet::EMPTY, &disk(name), &attach(name, &[]));
         assert_eq!(wish("A"), Decision::Done(Some(lun(7))));
         assert_eq!(wish("b"), Decision::Leaving);
+    }
+
+    #[test]
+    fn what_is_only_listed_is_asked_for_again_in_its_slot_and_fulfils_nothing() {
+        let listed = VmView {
+            worth: Worth::Underway,
+            ..view(&[("new", 7, false)])
+        };
+        assert_eq!(slot_for(&listed, LunSet::EMPTY, &[7]), Some(7));
+        assert_eq!(fulfilled(&listed, &disk("new"), &attach("new", &[])), None);
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub trait Machines: Debug + Send + Sync + 'static {
         vm: &'a VmRef,
         disk: &'a DiskUri,
     ) -> BoxFuture<'a, Result<bool, VmError>>;
+
+    /// Whether the disk exists. Only the plain answer of its provider that it does not counts.
+    fn exists<'a>(&'a self, op: &'a Op, disk: &'a DiskUri)
+    -> BoxFuture<'a, Result<bool, ArmError>>;
 }
 
 /// Machines of Azure.
@@ -135,6 +139,20 @@ impl Machines for AzureMachines {
                 Ok(read) => Ok(read.is_held_by(vm)),
                 Err(error) if error.is_not_found() => Ok(false),
                 Err(error) => Err(VmError::new(vm, error)),
+            }
+        })
+    }
+
+    fn exists<'a>(
+        &'a self,
+        op: &'a Op,
+        disk: &'a DiskUri,
+    ) -> BoxFuture<'a, Result<bool, ArmError>> {
+        Box::pin(async move {
+            match self.azure.disks().get(op, disk).await {
+                Ok(_) => Ok(true),
+                Err(error) if error.is_not_found() => Ok(false),
+                Err(error) => Err(error),
             }
         })
     }

@@ -5,6 +5,7 @@
 //! | [`state`] | the life of one wish |
 //! | [`decide`] | what a wish means for a machine as it is |
 //! | `batch` | the actor of one machine: takes what waits, writes once, looks, answers |
+//! | `recover` | what it does when a write failed or cannot be believed |
 //! | [`verify`] | what Azure reports about a machine's disks |
 //! | [`machines`] | the calls to Azure |
 //! | [`dangling`], [`force`], [`owner`] | disks that are elsewhere or do not come off |
@@ -21,6 +22,7 @@ pub mod force;
 pub mod machines;
 pub mod owner;
 mod queue;
+mod recover;
 pub mod state;
 #[cfg(test)]
 mod tests;

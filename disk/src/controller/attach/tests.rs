@@ -19,7 +19,7 @@ use super::AttachEngine;
 use super::decide::{AttachSpec, How};
 use super::error::{AttachError, VmError, VmErrorKind};
 use super::machines::Machines;
-use super::verify::{Slot, VmView};
+use super::verify::{Slot, VmView, Worth};
 
 /// What the scripted Azure does with a write.
 #[derive(Clone, Debug)]
@@ -39,8 +39,9 @@ struct World {
     reads: usize,
     script: Vec<Then>,
     poison: Option<(String, VmErrorKind, bool)>,
-    failed: bool,
+    worth: Worth,
     phantoms: Vec<String>,
+    deleted: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -62,16 +63,18 @@ impl Azure {
             disk: Some(disk.id().clone()),
             lun: Lun::try_from(i64::from(*lun)).unwrap(),
             leaving: false,
+            proven: false,
         };
         VmView {
             slots: world.disks.values().map(slot).collect(),
-            failed: world.failed,
+            worth: world.worth,
             at: self.clock.now(),
         }
     }
 
     fn apply(&self, changes: &DataDiskChanges) {
         let mut world = self.world();
+        world.worth = Worth::Fact;
         for disk in &changes.detach {
             world.disks.remove(&disk.disk_id.folded());
         }
@@ -88,12 +91,20 @@ impl Azure {
         let names =
             |disks: Vec<&DiskUri>| disks.iter().map(|disk| disk.name().to_owned()).collect();
         let attach: Vec<String> = names(changes.attach.iter().map(|disk| &disk.disk_id).collect());
-        let detach = names(changes.detach.iter().map(|disk| &disk.disk_id).collect());
+        let detach: Vec<String> = names(changes.detach.iter().map(|disk| &disk.disk_id).collect());
         let poisoned = world
             .poison
             .clone()
             .filter(|(name, ..)| attach.contains(name));
+        let ghost = world.deleted.iter().find(|name| {
+            let on_the_list = world.disks.contains_key(&disk(name).folded());
+            on_the_list && !detach.contains(name)
+        });
+        let ghost = ghost.map(|name| format!("disk {name} is not found"));
         world.writes.push((attach, detach));
+        if let Some(text) = ghost {
+            return Some((Then::Fail(VmErrorKind::DiskMissing), text));
+        }
         if let Some((name, kind, named)) = poisoned {
             let text = if named {
                 format!("disk {name} is bad")
@@ -158,6 +169,15 @@ impl Machines for Azure {
     ) -> BoxFuture<'a, Result<bool, VmError>> {
         let held = !self.world().phantoms.contains(&disk.name().to_owned());
         Box::pin(async move { Ok(held) })
+    }
+
+    fn exists<'a>(
+        &'a self,
+        _: &'a Op,
+        disk: &'a DiskUri,
+    ) -> BoxFuture<'a, Result<bool, azcsi_cloud::ArmError>> {
+        let exists = !self.world().deleted.contains(&disk.name().to_owned());
+        Box::pin(async move { Ok(exists) })
     }
 }
 
@@ -301,6 +321,23 @@ async fn one_bad_disk_spoils_nothing_for_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deleted_disk_on_the_list_blocks_no_other_and_a_living_one_is_left_alone() {
+    let rig = Rig::new(World {
+        deleted: vec!["dead".to_owned()],
+        ..with(&["alive", "dead"])
+    });
+    assert_eq!(rig.attach("new").await.unwrap(), 2);
+    let detached: Vec<String> = rig
+        .azure
+        .world()
+        .writes
+        .iter()
+        .flat_map(|write| write.1.clone())
+        .collect();
+    assert_eq!(detached, ["dead"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_uncertain_write_is_looked_at_and_never_guessed() {
     let uncertain = VmErrorKind::Uncertain;
     let rig = Rig::new(World {
@@ -373,7 +410,7 @@ async fn a_waiter_that_left_before_the_write_leaves_nothing_behind() {
 #[tokio::test(start_paused = true)]
 async fn a_failed_machine_is_not_believed() {
     let rig = Rig::new(World {
-        failed: true,
+        worth: Worth::Failed,
         phantoms: vec!["a".to_owned()],
         ..with(&["a", "b"])
     });

@@ -7,13 +7,26 @@ use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::lun::{Lun, LunSet};
 use azcsi_types::resource_id::ResourceId;
 
+/// What the list of a machine's disks is worth. It shows what was asked for, so it is a fact only
+/// once the last update has succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Worth {
+    /// The machine is as its list says.
+    #[default]
+    Fact,
+    /// An update is under way, or nobody ever ended it.
+    Underway,
+    /// The last update failed.
+    Failed,
+}
+
 /// The data disks of a machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VmView {
     /// Its slots in use.
     pub slots: Vec<Slot>,
-    /// Whether its last update failed: then the list is a wish, no fact.
-    pub failed: bool,
+    /// What they are worth.
+    pub worth: Worth,
     /// When Azure reported it, on the axis of the clock.
     pub at: Duration,
 }
@@ -27,6 +40,8 @@ pub struct Slot {
     pub lun: Lun,
     /// Whether the disk is on its way out.
     pub leaving: bool,
+    /// Whether the disk itself says that the machine holds it.
+    pub proven: bool,
 }
 
 /// Where a disk is on a machine.
@@ -34,6 +49,8 @@ pub struct Slot {
 pub enum Seen {
     /// In this slot.
     Attached(Lun),
+    /// In this slot as far as a list says that is no fact.
+    Listed(Lun),
     /// In a slot, on its way out.
     Leaving,
     /// Nowhere.
@@ -46,7 +63,11 @@ impl VmView {
     pub fn of_vm(vm: &Vm, at: Duration) -> Self {
         Self {
             slots: slots(vm.data_disks()),
-            failed: vm.properties.provisioning_state == Some(ProvisioningState::Failed),
+            worth: match vm.properties.provisioning_state {
+                Some(ProvisioningState::Succeeded) => Worth::Fact,
+                Some(ProvisioningState::Failed) => Worth::Failed,
+                _ => Worth::Underway,
+            },
             at,
         }
     }
@@ -56,7 +77,7 @@ impl VmView {
     pub fn of_profile(profile: &StorageProfile, at: Duration) -> Self {
         Self {
             slots: slots(&profile.data_disks),
-            failed: false,
+            worth: Worth::Fact,
             at,
         }
     }
@@ -68,7 +89,16 @@ impl VmView {
         match self.slots.iter().find(of_disk) {
             None => Seen::Absent,
             Some(slot) if slot.leaving => Seen::Leaving,
-            Some(slot) => Seen::Attached(slot.lun),
+            Some(slot) if slot.proven || self.worth == Worth::Fact => Seen::Attached(slot.lun),
+            Some(slot) => Seen::Listed(slot.lun),
+        }
+    }
+
+    /// The disk itself says that this machine holds it.
+    pub fn prove(&mut self, disk: &DiskUri) {
+        let of_disk = |slot: &&mut Slot| slot.disk.as_ref() == Some(disk.id());
+        if let Some(slot) = self.slots.iter_mut().find(of_disk) {
+            slot.proven = true;
         }
     }
 
@@ -86,13 +116,14 @@ fn slots(list: &DataDiskList) -> Vec<Slot> {
             disk: entry.disk_id().cloned(),
             lun: entry.lun,
             leaving: entry.is_leaving(),
+            proven: false,
         })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, Slot, VmView};
+    use super::{Seen, Slot, VmView, Worth};
     use azcsi_types::disk_uri::DiskUri;
     use azcsi_types::lun::Lun;
 
@@ -103,6 +134,7 @@ mod tests {
             disk: Some(DiskUri::new("s", "g", "d").unwrap().id().clone()),
             lun: Lun::try_from(5).unwrap(),
             leaving,
+            proven: false,
         };
         let view = |slots| VmView {
             slots,
@@ -113,5 +145,27 @@ mod tests {
         let there = view(vec![slot(false)]);
         assert_eq!(there.find(&disk), Seen::Attached(Lun::try_from(5).unwrap()));
         assert!(there.luns().contains(Lun::try_from(5).unwrap()));
+    }
+
+    #[test]
+    fn a_list_is_no_proof_while_an_update_runs_or_after_it_failed_ad_14_ad_16() {
+        let disk = DiskUri::new("s", "g", "d").unwrap();
+        let lun = Lun::try_from(5).unwrap();
+        for worth in [Worth::Underway, Worth::Failed] {
+            let slot = Slot {
+                disk: Some(disk.id().clone()),
+                lun,
+                leaving: false,
+                proven: false,
+            };
+            let mut view = VmView {
+                slots: vec![slot],
+                worth,
+                ..VmView::default()
+            };
+            assert_eq!(view.find(&disk), Seen::Listed(lun));
+            view.prove(&disk);
+            assert_eq!(view.find(&disk), Seen::Attached(lun));
+        }
     }
 }
