@@ -21,7 +21,7 @@ setup: ## install the system packages that the other targets need
 	@test/setup/packages.sh
 
 .PHONY: test
-test: setup lint unit contract sanity ## everything that a change must pass
+test: setup lint unit contract sanity sanity-docker-if-any ## everything that a change must pass
 
 .PHONY: lint
 lint: fmt clippy doc deny ## formatting, lints, documentation, dependency rules
@@ -59,10 +59,24 @@ sanity: setup ## the real csi-sanity over the binaries, nothing skipped (a selec
 	suite="$$(test/sanity/build.sh)"; $(AS_ROOT) $(TARGET)/debug/azcsi-sanity $(SANITY) \
 	  --bin $(TARGET)/debug --suite "$$suite" --reports $(TARGET)/sanity
 
+.PHONY: sanity-docker
+sanity-docker: setup ## the same suite with every process in a container (needs a Docker engine)
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-sanity
+	suite="$$(test/sanity/build.sh)"; $(AS_ROOT) test/sanity/docker/run.sh \
+	  $(TARGET)/debug "$$suite" $(TARGET)/sanity-docker $(SANITY)
+
+# run.sh leaves a file that says why when no Docker engine can run here; any other failure is one.
+.PHONY: sanity-docker-if-any
+sanity-docker-if-any:
+	@$(MAKE) --no-print-directory sanity-docker || { code=$$?; \
+	  test -e $(TARGET)/sanity-docker/no-engine || exit $$code; \
+	  echo "NOT RUN: csi-sanity in containers: $$(cat $(TARGET)/sanity-docker/no-engine)"; }
+
 .PHONY: full
 full: test ## the long way: a large model run, and csi-sanity in every combination and 20 seeds
 	AZCSI_MODEL_CASES=$${AZCSI_MODEL_CASES:-1000} $(CARGO) test --locked -p azcsi-it --test it model
 	$(MAKE) sanity SANITY=--full
+	$(MAKE) sanity-docker SANITY=--full
 
 .PHONY: contract
 contract: setup ## the simulator against official Azure clients and the models of an SDK
