@@ -144,6 +144,7 @@ fn capabilities(config: &Config) -> PluginCapabilities {
     let mut all = vec![
         PluginCapability::ControllerService,
         PluginCapability::VolumeAccessibilityConstraints,
+        PluginCapability::SnapshotAccessibilityConstraints,
         PluginCapability::OfflineExpansion,
     ];
     if config.controller.online_resize {

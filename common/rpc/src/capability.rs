@@ -21,6 +21,8 @@ pub enum PluginCapability {
     ControllerService,
     /// Volumes are reachable from some places only.
     VolumeAccessibilityConstraints,
+    /// Snapshots are usable from some places only.
+    SnapshotAccessibilityConstraints,
     /// A published volume can grow.
     OnlineExpansion,
     /// A volume can grow while it is published nowhere.
@@ -155,6 +157,9 @@ fn plugin_to_wire(capability: PluginCapability) -> v1::PluginCapability {
         PluginCapability::ControllerService => service(ServiceType::ControllerService),
         PluginCapability::VolumeAccessibilityConstraints => {
             service(ServiceType::VolumeAccessibilityConstraints)
+        }
+        PluginCapability::SnapshotAccessibilityConstraints => {
+            service(ServiceType::SnapshotAccessibilityConstraints)
         }
         PluginCapability::OnlineExpansion => expansion(ExpansionType::Online),
         PluginCapability::OfflineExpansion => expansion(ExpansionType::Offline),

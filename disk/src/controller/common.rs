@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use azcsi_cloud::Disk;
+use azcsi_proto::csi::v1;
 use azcsi_rpc::{GuardKey, validate};
 use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
 use azcsi_types::node::{NodeName, VmRef};
 use azcsi_types::op::Op;
+use azcsi_types::topology::{Place, Segments};
 
 use super::Controller;
 use super::error::ControllerError;
 use super::facts::DiskFacts;
+use crate::model::topology::{self, Requirement};
 
 /// Reads a volume id: empty is invalid, one that is no disk's is not found.
 pub(super) fn disk_uri(id: String) -> Result<DiskUri, ControllerError> {
@@ -157,4 +160,26 @@ pub(super) fn absent_volume(uri: &DiskUri) -> ControllerError {
     ControllerError::Absent {
         what: format!("volume {uri}"),
     }
+}
+/// What is asked of the place of a volume or a snapshot.
+pub(super) fn requirement(wire: Option<v1::TopologyRequirement>) -> Requirement {
+    let segments = |terms: Vec<v1::Topology>| -> Vec<Segments> {
+        let terms = terms.into_iter();
+        terms
+            .map(|term| term.segments.into_iter().collect())
+            .collect()
+    };
+    let wire = wire.unwrap_or_default();
+    Requirement {
+        requisite: segments(wire.requisite),
+        preferred: segments(wire.preferred),
+    }
+}
+
+/// Places as CSI writes them.
+pub(super) fn to_wire_places(places: &[Place]) -> Vec<v1::Topology> {
+    let topology = |place| v1::Topology {
+        segments: topology::segments(place).into_iter().collect(),
+    };
+    places.iter().map(topology).collect()
 }

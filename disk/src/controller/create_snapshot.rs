@@ -11,13 +11,14 @@ use azcsi_types::op::Op;
 use azcsi_types::topology::Region;
 
 use super::Controller;
-use super::common::snapshot_guard;
+use super::common::{requirement, snapshot_guard};
 use super::create_volume::sorted;
 use super::error::ControllerError;
 use super::get_snapshot::{Taken, to_wire};
 use super::snapshot_plan::{self, Facts, Remote, Step, step};
 use crate::model::names;
 use crate::model::snapshot_params::SnapshotParams;
+use crate::model::topology::{Requirement, snapshot_meets};
 
 /// The RPC.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Request {
     source: DiskUri,
     snapshot: SnapshotUri,
     params: SnapshotParams,
+    requirement: Requirement,
 }
 
 /// How often readiness is looked at while the call waits for it.
@@ -69,17 +71,25 @@ impl Handler for CreateSnapshot {
             &names::derive(&name),
         )
         .map_err(|error| ControllerError::Refused(error.to_string()))?;
+        let requirement = requirement(wire.accessibility_requirements);
+        if let Some(region) = &params.location {
+            usable(&requirement, region, &ctx.settings.location)?;
+        }
         Ok(Request {
             source,
             snapshot,
             params,
+            requirement,
         })
     }
 
     fn scope(request: &Request) -> Scope {
         Scope::Operation {
             guards: vec![snapshot_guard(&request.snapshot)],
-            fingerprint: format!("{:?} {:?}", request.source, request.params),
+            fingerprint: format!(
+                "{:?} {:?} {:?}",
+                request.source, request.params, request.requirement
+            ),
         }
     }
 
@@ -119,6 +129,20 @@ impl Handler for CreateSnapshot {
             sku: None,
         })
     }
+}
+
+/// Refuses a snapshot that could not be used where it is wanted.
+fn usable(
+    requirement: &Requirement,
+    region: &Region,
+    home: &Region,
+) -> Result<(), ControllerError> {
+    if snapshot_meets(requirement, region, home) {
+        return Ok(());
+    }
+    Err(ControllerError::NoRoom(format!(
+        "a snapshot in region {region} cannot be used in the requested topology: volumes can be made of it in {region} only"
+    )))
 }
 
 /// One snapshot under way.
@@ -201,15 +225,18 @@ impl Work<'_> {
                 self.request.snapshot, error.error_code, error.error_message
             )));
         }
-        Taken::of(&self.request.snapshot, &self.request.source, there)
+        let home = &self.ctx.settings.location;
+        Taken::of(&self.request.snapshot, &self.request.source, there, home)
     }
 
     /// The copy does not exist yet; the snapshot beside the disk holds the cut.
     fn pending(&self, local: Option<&Snapshot>) -> Result<Taken, ControllerError> {
         let uri = &self.request.snapshot;
         let text = || ControllerError::Going(format!("snapshot {uri} is being created"));
-        let taken = Taken::of(uri, &self.request.source, local.ok_or_else(text)?)?;
-        Ok(taken.not_ready())
+        let home = &self.ctx.settings.location;
+        let taken = Taken::of(uri, &self.request.source, local.ok_or_else(text)?, home)?;
+        let region = self.request.params.location.as_ref().unwrap_or(home);
+        Ok(taken.on_its_way(region, home))
     }
 
     fn other_source(&self) -> ControllerError {
@@ -221,6 +248,10 @@ impl Work<'_> {
 
     async fn create(&self) -> Result<Snapshot, ControllerError> {
         let disk = self.disk().await?;
+        if let Ok(region) = disk.location.parse() {
+            let home = &self.ctx.settings.location;
+            usable(&self.request.requirement, &region, home)?;
+        }
         let body = snapshot_plan::body(
             &self.request.params,
             &self.request.source,

@@ -11,10 +11,10 @@ use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
 use azcsi_types::op::Op;
 use azcsi_types::resource_id::ResourceId;
 use azcsi_types::size::{Bytes, CapacityRange, GiB};
-use azcsi_types::topology::{Place, Segments};
+use azcsi_types::topology::Place;
 
 use super::Controller;
-use super::common::disk_guard;
+use super::common::{disk_guard, requirement, to_wire_places};
 use super::create_plan::{self, Draft, SourceFacts, Wanted};
 use super::error::ControllerError;
 use crate::model::params::{Claim, DiskParams};
@@ -128,20 +128,13 @@ impl Handler for CreateVolume {
     }
 
     fn encode(reply: Reply) -> Self::WireReply {
-        let accessible_topology = reply
-            .reach
-            .iter()
-            .map(|place| v1::Topology {
-                segments: topology::segments(place).into_iter().collect(),
-            })
-            .collect();
         v1::CreateVolumeResponse {
             volume: Some(v1::Volume {
                 capacity_bytes: reply.size.as_i64(),
                 volume_id: reply.disk.to_string(),
                 volume_context: reply.context,
                 content_source: reply.source,
-                accessible_topology,
+                accessible_topology: to_wire_places(&reply.reach),
             }),
         }
     }
@@ -210,20 +203,6 @@ fn source(wire: Option<v1::VolumeContentSource>) -> Result<Option<Source>, Contr
         Some(None) => Err(ControllerError::Refused(
             "volume_content_source names neither a snapshot nor a volume".to_owned(),
         )),
-    }
-}
-
-fn requirement(wire: Option<v1::TopologyRequirement>) -> Requirement {
-    let segments = |terms: Vec<v1::Topology>| -> Vec<Segments> {
-        let terms = terms.into_iter();
-        terms
-            .map(|term| term.segments.into_iter().collect())
-            .collect()
-    };
-    let wire = wire.unwrap_or_default();
-    Requirement {
-        requisite: segments(wire.requisite),
-        preferred: segments(wire.preferred),
     }
 }
 

@@ -9,12 +9,15 @@ use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
 use azcsi_types::op::Op;
 use azcsi_types::size::Bytes;
+use azcsi_types::topology::{Place, Region};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::Controller;
+use super::common::to_wire_places;
 use super::error::ControllerError;
 use super::snapshot_plan;
+use crate::model::topology::snapshot_reach;
 
 /// The RPC.
 #[derive(Debug)]
@@ -28,10 +31,11 @@ pub struct Taken {
     size: Bytes,
     created: SystemTime,
     ready: bool,
+    reach: Vec<Place>,
 }
 
 impl Taken {
-    /// The snapshot `id` of the disk `source`, as Azure describes it.
+    /// The snapshot `id` of the disk `source`, as Azure describes it, for a cluster in `home`.
     ///
     /// # Errors
     /// If Azure does not tell size and time yet.
@@ -39,7 +43,9 @@ impl Taken {
         id: &SnapshotUri,
         source: &DiskUri,
         snapshot: &Snapshot,
+        home: &Region,
     ) -> Result<Self, ControllerError> {
+        let region = snapshot.location.parse();
         let going = || ControllerError::Going(format!("snapshot {id} is being created"));
         let created = snapshot.properties.time_created.as_deref().and_then(moment);
         Ok(Self {
@@ -48,13 +54,15 @@ impl Taken {
             size: snapshot.size().ok_or_else(going)?.bytes(),
             created: created.ok_or_else(going)?,
             ready: snapshot.is_ready(),
+            // Where its place cannot be read it is taken as the usual one.
+            reach: region.map_or_else(|_| Vec::new(), |region| snapshot_reach(&region, home)),
         })
     }
 
     /// One that was found, with whatever source it has.
-    fn found(snapshot: &Snapshot) -> Option<Self> {
+    fn found(snapshot: &Snapshot, home: &Region) -> Option<Self> {
         let source = snapshot_plan::source(snapshot)?;
-        Self::of(&snapshot.id, &source, snapshot).ok()
+        Self::of(&snapshot.id, &source, snapshot, home).ok()
     }
 
     /// Whether a volume can be made from it.
@@ -63,11 +71,12 @@ impl Taken {
         self.ready
     }
 
-    /// The same, not usable yet.
+    /// The same, on its way to another region and not usable yet.
     #[must_use]
-    pub fn not_ready(self) -> Self {
+    pub fn on_its_way(self, to: &Region, home: &Region) -> Self {
         Self {
             ready: false,
+            reach: snapshot_reach(to, home),
             ..self
         }
     }
@@ -92,13 +101,14 @@ pub(super) fn to_wire(taken: &Taken) -> v1::Snapshot {
             nanos: i32::try_from(since.subsec_nanos()).unwrap_or(0),
         }),
         ready_to_use: taken.ready,
+        accessible_topology: to_wire_places(&taken.reach),
         ..Default::default()
     }
 }
 
 /// The snapshots of a listing that CSI can carry: those of disks.
-pub(super) fn listed(snapshot: &Snapshot) -> Option<Taken> {
-    Taken::found(snapshot)
+pub(super) fn listed(snapshot: &Snapshot, home: &Region) -> Option<Taken> {
+    Taken::found(snapshot, home)
 }
 
 impl Handler for GetSnapshot {
@@ -120,7 +130,7 @@ impl Handler for GetSnapshot {
 
     async fn run(ctx: Arc<Controller>, uri: SnapshotUri, op: Op) -> Result<Taken, ControllerError> {
         let snapshot = ctx.need_snapshot(&op, &uri).await?;
-        Taken::found(&snapshot)
+        Taken::found(&snapshot, &ctx.settings.location)
             .ok_or_else(|| ControllerError::Going(format!("snapshot {uri} is being created")))
     }
 
@@ -166,11 +176,16 @@ mod tests {
     use super::{Taken, listed, to_wire};
     use azcsi_cloud::Snapshot;
     use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
+    use azcsi_types::topology::Region;
+
+    fn home() -> Region {
+        "eastus2".parse().unwrap()
+    }
 
     fn snapshot(properties: &str) -> Snapshot {
         let group = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute";
         serde_json::from_str(&format!(
-            r#"{{"id":"{group}/snapshots/n","properties":{{"provisioningState":"Succeeded",
+            r#"{{"id":"{group}/snapshots/n","location":"East US 2","properties":{{"provisioningState":"Succeeded",
             "creationData":{{"createOption":"Copy","sourceResourceId":"{group}/disks/d"}}{properties}}}}}"#
         ))
         .unwrap()
@@ -179,20 +194,31 @@ mod tests {
     #[test]
     fn a_snapshot_carries_size_time_source_and_readiness() {
         let full = r#","diskSizeGB":2,"timeCreated":"1970-01-01T00:00:07.5000000+00:00""#;
-        let wire = to_wire(&listed(&snapshot(full)).unwrap());
+        let wire = to_wire(&listed(&snapshot(full), &home()).unwrap());
         assert_eq!(wire.size_bytes, 2 << 30);
         let time = wire.creation_time.unwrap();
         assert_eq!((time.seconds, time.nanos), (7, 500_000_000));
         assert!(wire.ready_to_use && wire.source_volume_id.ends_with("/disks/d"));
-        let copying = listed(&snapshot(&format!(r#"{full},"completionPercent":50"#))).unwrap();
+        let copying = snapshot(&format!(r#"{full},"completionPercent":50"#));
+        let copying = listed(&copying, &home()).unwrap();
         assert!(!copying.is_ready());
+    }
+
+    #[test]
+    fn a_snapshot_is_usable_everywhere_in_its_region_and_nowhere_else() {
+        let full = snapshot(r#","diskSizeGB":2,"timeCreated":"1970-01-01T00:00:07.5000000+00:00""#);
+        let reach = |home: &str| {
+            let taken = listed(&full, &home.parse().unwrap()).unwrap();
+            to_wire(&taken).accessible_topology.len()
+        };
+        assert_eq!((reach("eastus2"), reach("westus")), (0, 3));
     }
 
     #[test]
     fn an_incomplete_answer_is_no_snapshot_yet() {
         let uri = SnapshotUri::new("s", "g", "n").unwrap();
         let disk = DiskUri::new("s", "g", "d").unwrap();
-        assert!(Taken::of(&uri, &disk, &snapshot("")).is_err());
-        assert!(listed(&snapshot(r#","diskSizeGB":2"#)).is_none());
+        assert!(Taken::of(&uri, &disk, &snapshot(""), &home()).is_err());
+        assert!(listed(&snapshot(r#","diskSizeGB":2"#), &home()).is_none());
     }
 }

@@ -65,13 +65,14 @@ impl Handler for ListSnapshots {
         op: Op,
     ) -> Result<Page<Taken>, ControllerError> {
         let after = request.page.after;
+        let home = &ctx.settings.location;
         let matching: Vec<(String, Taken)> = match request.filter {
             Filter::None => Vec::new(),
             Filter::One(uri, disk) => {
                 let found = ctx.find_snapshot(&op, &uri).await?.into_iter();
                 found
                     .filter(|found| is_wanted(found, disk.as_ref()))
-                    .filter_map(|found| Some((found.id.folded(), listed(&found)?)))
+                    .filter_map(|found| Some((found.id.folded(), listed(&found, home)?)))
                     .collect()
             }
             Filter::All => ctx.snapshots_of(&op, after.is_some(), None).await?,
@@ -119,10 +120,11 @@ impl Controller {
         disk: Option<&DiskUri>,
     ) -> Result<Vec<(String, Taken)>, ControllerError> {
         let all = self.all_snapshots(op, continued).await?;
+        let home = &self.settings.location;
         let wanted = all.iter().filter(|(_, snapshot)| is_wanted(snapshot, disk));
         // One that cannot be described must not spoil the list.
         Ok(wanted
-            .filter_map(|(key, snapshot)| Some((key.clone(), listed(snapshot)?)))
+            .filter_map(|(key, snapshot)| Some((key.clone(), listed(snapshot, home)?)))
             .collect())
     }
 

@@ -123,6 +123,30 @@ pub fn meets(requirement: &Requirement, reach: &[Place]) -> bool {
     terms.is_empty() || terms.iter().any(|term| reach.contains(&place(term)))
 }
 
+/// Whether the volumes of a snapshot that lies in `region` can be where a requirement wants them: they
+/// can be in every zone of that region, and nowhere else.
+#[must_use]
+pub fn snapshot_meets(requirement: &Requirement, region: &Region, home: &Region) -> bool {
+    requirement.requisite.is_empty()
+        || requirement.requisite.iter().any(|term| match place(term) {
+            Place::Zonal(zone) => zone.region() == region,
+            Place::Regional => region == home,
+        })
+}
+
+/// The places from which a snapshot can be used; none means everywhere. One in the region of the
+/// cluster can be used by all its machines, one in another region by none of them.
+#[must_use]
+pub fn snapshot_reach(region: &Region, home: &Region) -> Vec<Place> {
+    if region == home {
+        return Vec::new();
+    }
+    (1..=3)
+        .filter_map(|number| Zone::new(region.clone(), number))
+        .map(Place::Zonal)
+        .collect()
+}
+
 /// The places from which a disk can be reached.
 #[must_use]
 pub fn reach(spot: &Spot, sku: DiskSku, zones: &SkuZones) -> Vec<Place> {

@@ -18,11 +18,12 @@ use azcsi_rig::csi::{Driver, reply};
 pub(crate) type Advertised = BTreeSet<String>;
 
 /// What the disk driver is known to do. Without this list a capability that gets lost would only
-/// show as one more skip. Not in it: snapshot accessibility (a snapshot of Azure can be restored
-/// anywhere in its region), read-only publishing, and group snapshots, which Azure does not have.
+/// show as one more skip. Not in it: read-only publishing, and group snapshots, which Azure does not
+/// have.
 pub(crate) const REQUIRED: &[&str] = &[
     "plugin/CONTROLLER_SERVICE",
     "plugin/VOLUME_ACCESSIBILITY_CONSTRAINTS",
+    "plugin/SNAPSHOT_ACCESSIBILITY_CONSTRAINTS",
     "plugin/expansion/ONLINE",
     "controller/CREATE_DELETE_VOLUME",
     "controller/PUBLISH_UNPUBLISH_VOLUME",
