@@ -81,10 +81,11 @@ impl Handler for Unpublish {
             op: &op,
             disk: &disk,
         };
-        match request.node {
+        let left = match request.node {
             Some(node) => work.leave_node(&node).await,
             None => work.leave_all().await,
-        }
+        };
+        left.map_err(ControllerError::still_there)
     }
 
     fn encode((): ()) -> Self::WireReply {

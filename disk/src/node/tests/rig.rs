@@ -283,7 +283,17 @@ impl Rig {
         path: &str,
         bytes: u64,
     ) -> Result<u64, Status> {
-        let request = v1::NodeExpandVolumeRequest {
+        self.expand_with(volume, path, bytes, |_| {}).await
+    }
+
+    pub(super) async fn expand_with(
+        &self,
+        volume: &Volume,
+        path: &str,
+        bytes: u64,
+        change: impl FnOnce(&mut v1::NodeExpandVolumeRequest),
+    ) -> Result<u64, Status> {
+        let mut request = v1::NodeExpandVolumeRequest {
             volume_id: volume.id.clone(),
             volume_path: path.to_owned(),
             capacity_range: Some(v1::CapacityRange {
@@ -292,6 +302,7 @@ impl Rig {
             }),
             ..Default::default()
         };
+        change(&mut request);
         let answer = self
             .service
             .node_expand_volume(Request::new(request))
