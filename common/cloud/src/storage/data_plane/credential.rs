@@ -1,0 +1,31 @@
+//! How a caller proves to the file service who it is.
+
+use std::fmt;
+
+use azcsi_types::secret::Secret;
+
+use crate::auth::Tokens;
+
+/// How a caller proves to the file service who it is.
+#[derive(Clone)]
+pub enum FilesCredential {
+    /// A key of the account, in base64.
+    SharedKey(Secret),
+    /// A shared access signature, with or without its question mark.
+    Sas(Secret),
+    /// The identity that the cloud configuration names.
+    Identity,
+    /// Tokens of another identity, for the scope of the storage service.
+    Tokens(Tokens),
+}
+
+impl fmt::Debug for FilesCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SharedKey(_) => "SharedKey(..)",
+            Self::Sas(_) => "Sas(..)",
+            Self::Identity => "Identity",
+            Self::Tokens(_) => "Tokens(..)",
+        })
+    }
+}
