@@ -67,6 +67,18 @@ pub enum ControllerError {
     /// There is no room for it in the places that were asked for.
     #[error("{0}")]
     NoRoom(String),
+    /// The disk is in use on another machine, and nobody may take it away from there.
+    #[error(
+        "volume {disk} is attached to {place}: it has to be detached there before node {node} can have it"
+    )]
+    Held {
+        /// The disk.
+        disk: DiskUri,
+        /// Where it is.
+        place: String,
+        /// Who wants it.
+        node: NodeName,
+    },
     /// The present state forbids it.
     #[error("{0}")]
     State(String),
@@ -143,7 +155,7 @@ impl Faulty for ControllerError {
             Self::Differs { .. } => Fault::Exists,
             Self::Size(_) | Self::Performance(_) => Fault::OutOfRange,
             Self::Topology(_) | Self::NoRoom(_) => Fault::Exhausted,
-            Self::State(_) => Fault::Precondition,
+            Self::State(_) | Self::Held { .. } => Fault::Precondition,
             Self::Going(_) | Self::Token(_) => Fault::InProgress,
             Self::Azure { source, .. } => source.fault(),
             Self::HalfWay { .. } => Fault::Unavailable,

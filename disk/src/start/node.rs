@@ -13,7 +13,7 @@ use azcsi_rpc::capability::NodeCapabilities;
 use super::Base;
 use super::error::StartError;
 use crate::config::{self, Config};
-use crate::kubernetes::OwnNode;
+use crate::kubernetes::own_node::OwnNode;
 use crate::metadata::Metadata;
 use crate::node::machine::{NoLabels, NodeLabels};
 use crate::node::service::NodeService;
