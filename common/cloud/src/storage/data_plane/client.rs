@@ -189,6 +189,10 @@ impl Files {
             .header("x-ms-date", httpdate::fmt_http_date(self.0.clock.wall()))
             .header("x-ms-client-request-id", op.id());
         for (name, value) in &request.headers {
+            let mut value = HeaderValue::try_from(value.as_str())
+                .map_err(|_| ArmError::invalid(&format!("the header {name}")))?;
+            // The address of a source carries a signature.
+            value.set_sensitive(name == "x-ms-copy-source");
             builder = builder.header(name, value);
         }
         let mut http = builder
