@@ -29,5 +29,9 @@ pub fn network_id(
 /// # Errors
 /// If a part is empty or holds a `/`.
 pub fn child_id(parent: &ResourceId, kind: &str, name: &str) -> Result<ResourceId, NotAResourceId> {
+    if kind.contains('/') || name.contains('/') {
+        // It would name a part of the part. An empty segment makes the text no id at all.
+        return format!("{parent}/{kind}//{name}").parse();
+    }
     format!("{parent}/{kind}/{name}").parse()
 }
