@@ -22,7 +22,9 @@ use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::throttle::{Gate, Governor};
 use crate::pipeline::transport::Transport;
 use crate::storage::accounts::Accounts;
-use crate::storage::data_plane::{self, Auth, Files, FilesCredential, FilesEndpoint};
+use crate::storage::data_plane::{
+    self, Auth, Files, FilesCredential, FilesEndpoint, STORAGE_SCOPE,
+};
 use crate::storage::file_services::FileServices;
 use crate::storage::keys::StorageKeys;
 use crate::storage::share_snapshots::ShareSnapshots;
@@ -44,9 +46,6 @@ struct FilesSeams {
     tokens: Tokens,
     user_agent: String,
 }
-
-/// The scope of tokens for storage services, the same in every cloud.
-const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
 
 /// Why there can be no [`Azure`].
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
-//! Azure behind typed clients: ARM, tokens, instance metadata.
+//! Azure behind typed clients: ARM, the file service, tokens, instance metadata.
 //!
-//! [`Azure`] gives out one small client per resource type. Every request leaves through the
+//! [`Azure`] gives out one small client per resource type, and [`Files`] for what a storage account
+//! serves itself. Every request leaves through the
 //! [`Transport`] it was made with, and every call carries the [`azcsi_types::op::Op`] on whose
 //! behalf it is made: its deadline bounds every wait, its id is Azure's correlation id.
 //!

@@ -6,6 +6,9 @@ use azcsi_types::secret::Secret;
 
 use crate::auth::Tokens;
 
+/// The scope of tokens for storage services, the same in every cloud.
+pub const STORAGE_SCOPE: &str = "https://storage.azure.com/.default";
+
 /// How a caller proves to the file service who it is.
 #[derive(Clone)]
 pub enum FilesCredential {
@@ -15,7 +18,7 @@ pub enum FilesCredential {
     Sas(Secret),
     /// The identity that the cloud configuration names.
     Identity,
-    /// Tokens of another identity, for the scope of the storage service.
+    /// Tokens of another identity, for [`STORAGE_SCOPE`].
     Tokens(Tokens),
 }
 

@@ -105,7 +105,7 @@ impl Files {
         let mut request = FilesRequest::read(Method::GET, at)
             .query("restype", "directory")
             .query("comp", "list")
-            .query("include", "timestamps,attributes,permissionkey")
+            .query("include", "Timestamps,Attributes,PermissionKey")
             .header("x-ms-file-extended-info", "true");
         if let Some(marker) = from {
             request = request.query("marker", marker);

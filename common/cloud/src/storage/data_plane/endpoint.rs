@@ -109,6 +109,7 @@ impl fmt::Display for FilesEndpoint {
 mod tests {
     use super::FilesEndpoint;
     use crate::Environment;
+    use proptest::prelude::*;
 
     #[test]
     fn the_host_follows_from_account_and_cloud() {
@@ -143,6 +144,21 @@ mod tests {
         ] {
             let error = FilesEndpoint::at(url, &account).unwrap_err().to_string();
             assert!(!error.contains("geheim"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_is_taken_again_as_it_is_printed(text in "https://[a-z0-9.:/@?#-]{0,40}") {
+            let account = "acct1".parse().unwrap();
+            if let Ok(endpoint) = FilesEndpoint::at(&text, &account) {
+                prop_assert_eq!(FilesEndpoint::at(&endpoint.to_string(), &account), Ok(endpoint));
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,80}") {
+            let _ = FilesEndpoint::at(&text, &"acct1".parse().unwrap());
         }
     }
 }

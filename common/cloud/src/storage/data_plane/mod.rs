@@ -24,7 +24,7 @@ pub(crate) mod xml;
 pub use client::Files;
 pub(crate) use client::{Auth, Parts};
 pub use copies::{CopySource, CopyState, CopyStatus, Preserve};
-pub use credential::FilesCredential;
+pub use credential::{FilesCredential, STORAGE_SCOPE};
 pub use directories::{DirectoryEntry, DirectoryPage, EntryKind};
 pub use endpoint::{FilesEndpoint, NotAFilesEndpoint, VERSION};
 pub use files::{FileAttributes, FileProperties};

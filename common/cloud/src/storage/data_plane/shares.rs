@@ -5,7 +5,7 @@ use azcsi_types::share::ShareName;
 use http::{HeaderMap, Method};
 
 use super::client::Files;
-use super::headers::{self, metadata, parsed, text};
+use super::headers::{metadata, parsed, text};
 use super::request::FilesRequest;
 use super::xml::Element;
 use crate::arm::error::ArmError;
@@ -218,7 +218,7 @@ pub(super) fn from_headers(share: &ShareName, map: &HeaderMap) -> Share {
                 map,
                 "x-ms-share-next-allowed-provisioned-bandwidth-downgrade-time",
             ),
-            last_modified_time: headers::text(map, "last-modified"),
+            last_modified_time: text(map, "last-modified"),
             lease_state: text(map, "x-ms-lease-state"),
             ..ShareProperties::default()
         },
@@ -249,6 +249,10 @@ fn from_xml(entry: &Element) -> Share {
             provisioned_bandwidth_mibps: inner.parsed("ProvisionedBandwidthMiBps"),
             included_burst_iops: inner.parsed("IncludedBurstIops"),
             next_allowed_quota_downgrade_time: inner.text_of("NextAllowedQuotaDowngradeTime"),
+            next_allowed_provisioned_iops_downgrade_time: inner
+                .text_of("NextAllowedProvisionedIopsDowngradeTime"),
+            next_allowed_provisioned_bandwidth_downgrade_time: inner
+                .text_of("NextAllowedProvisionedBandwidthDowngradeTime"),
             snapshot_time: entry.parsed("Snapshot"),
             deleted: entry
                 .text_of("Deleted")
