@@ -11,6 +11,7 @@
 //! | [`volumes`] | PersistentVolumes: name, handle, labels |
 //! | [`ledger`] | the pure part of those two: who claims which volume on which node |
 //! | [`drain`] | waiting until a node that is being emptied has no attachments left |
+//! | [`objects`] | whole objects as JSON, for tools that make them anew |
 //! | [`secrets`] | one key of a Secret |
 //! | [`claims`] | the unique id of a PersistentVolumeClaim |
 //! | [`pacing`] | how often something may be said |
@@ -33,6 +34,7 @@ pub mod error;
 pub mod events;
 pub mod ledger;
 pub mod nodes;
+pub mod objects;
 pub mod pacing;
 pub mod secrets;
 pub mod taints;
