@@ -1,5 +1,6 @@
 //! Tests of `client`: who is told what, what is sent again, what errors become.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azcsi_types::clock::Clock;
@@ -180,5 +181,71 @@ async fn metadata_that_is_no_header_is_refused_before_anything_is_sent() {
             .await
             .unwrap_err();
         assert_eq!(error.fault(), Fault::Invalid, "{key:?} {value:?}");
+    }
+}
+
+/// Keeps everything that is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl tracing::field::Visit for Log {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        let mut text = self.0.lock().unwrap();
+        text.push_str(&format!("{field}={value:?} "));
+    }
+}
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        attributes.record(&mut self.clone());
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_secret_reaches_the_log() {
+    let log = Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    for credential in [
+        FilesCredential::Sas(Secret::new("sv=1&sig=geheim")),
+        FilesCredential::SharedKey(Secret::new(crate::testing::ACCOUNT_KEY)),
+        FilesCredential::Identity,
+    ] {
+        let script = Script::new([
+            ("GET /pvc-1", answer(503, "")),
+            ("GET /pvc-1", answer(403, DENIED)),
+        ]);
+        let (files, clock) = files_with(&script, credential);
+        let denied = files.get_share(&op(&clock, 60), &share()).await;
+        assert_eq!(denied.unwrap_err().code(), "AuthenticationFailed");
+    }
+    let text = log.0.lock().unwrap().clone();
+    assert!(text.contains("GET files:/pvc-1"), "{text}");
+    for secret in [
+        "geheim",
+        "sig=",
+        crate::testing::ACCOUNT_KEY,
+        "SharedKey",
+        "token-",
+    ] {
+        assert!(!text.contains(secret), "{secret}: {text}");
     }
 }
