@@ -206,7 +206,7 @@ impl Files {
             }
             Auth::Tokens(tokens) => {
                 let token = tokens.bearer(op.deadline()).await?;
-                bear(&mut http, &token)?;
+                bear(&mut http, &token, request)?;
                 Some((tokens, token))
             }
         };
@@ -223,11 +223,14 @@ impl Files {
 }
 
 /// With a token a caller has to say that it acts above the permissions of single files.
-fn bear(request: &mut Request<Bytes>, token: &Secret) -> Result<(), ArmError> {
+fn bear(http: &mut Request<Bytes>, token: &Secret, request: &FilesRequest) -> Result<(), ArmError> {
     let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.expose()))
         .map_err(|_| ArmError::of(ErrorKind::Credentials, "the token is no text".to_owned()))?;
     bearer.set_sensitive(true);
-    let headers = request.headers_mut();
+    let headers = http.headers_mut();
+    if request.lends_token {
+        headers.insert("x-ms-copy-source-authorization", bearer.clone());
+    }
     headers.insert(header::AUTHORIZATION, bearer);
     let intent = HeaderValue::from_static("backup");
     headers.insert("x-ms-file-request-intent", intent);

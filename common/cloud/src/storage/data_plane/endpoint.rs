@@ -92,6 +92,22 @@ impl FilesEndpoint {
         &self.version
     }
 
+    /// Whether another endpoint is one of the same service: its host has the same suffix, so it is
+    /// Azure's own as much as this one.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let parts = |base: &str| {
+            let (scheme, rest) = base.split_once("://")?;
+            let authority = rest.split('/').next()?.to_ascii_lowercase();
+            let suffix = match authority.split_once('.') {
+                Some((_, suffix)) if format!(".{suffix}").contains(".file.") => suffix.to_owned(),
+                _ => authority,
+            };
+            Some((scheme.to_ascii_lowercase(), suffix))
+        };
+        parts(&self.base) == parts(&other.base)
+    }
+
     /// The URL of the service, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> &str {
@@ -145,6 +161,27 @@ mod tests {
             let error = FilesEndpoint::at(url, &account).unwrap_err().to_string();
             assert!(!error.contains("geheim"), "{error}");
         }
+    }
+
+    #[test]
+    fn only_hosts_of_the_same_suffix_are_beside() {
+        let account = "acct1".parse().unwrap();
+        let at = |url: &str| FilesEndpoint::at(url, &account).unwrap();
+        let ours = at("https://acct1.file.core.windows.net");
+        for (url, beside) in [
+            ("https://other.FILE.core.windows.net/", true),
+            ("https://other.file.core.windows.net:444", false),
+            ("https://other.file.core.windows.net.evil.example", false),
+            ("https://evil.example", false),
+            ("https://core.windows.net", false),
+            ("http://127.0.0.1:1/acct1", false),
+        ] {
+            assert_eq!(ours.is_beside(&at(url)), beside, "{url}");
+        }
+        let local = at("http://127.0.0.1:1/a");
+        assert!(local.is_beside(&at("http://127.0.0.1:1/b")));
+        assert!(!local.is_beside(&at("http://127.0.0.1:2/b")));
+        assert!(!local.is_beside(&at("http://127.1.0.1:1/b")));
     }
 
     proptest! {

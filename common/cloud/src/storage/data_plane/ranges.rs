@@ -47,7 +47,8 @@ impl Files {
         self.send(op, &request).await.map(drop)
     }
 
-    /// Has the service write a part of another file into a file, within its size.
+    /// Has the service write a part of another file into a file, within its size. The service reads
+    /// the other file with its signature, or with the caller's token if it has one.
     ///
     /// # Errors
     /// As [`Files::put_range`].
@@ -60,13 +61,17 @@ impl Files {
     ) -> Result<(), ArmError> {
         let range = header(&checked(offset, length, RANGE_LIMIT)?);
         let from = header(&checked(source.offset, length, RANGE_LIMIT)?);
-        let request = FilesRequest::write(Method::PUT, at)?
+        let mut request = FilesRequest::write(Method::PUT, at)?
             .query("comp", "range")
             .header("x-ms-range", range)
             .header("x-ms-source-range", from)
             .header("x-ms-write", "update")
             .header("x-ms-copy-source", source.file.url())
             .header("x-ms-source-allow-trailing-dot", "true");
+        // The service hands the token on to the source's host.
+        if source.file.sas.is_none() && self.endpoint().is_beside(&source.file.endpoint) {
+            request = request.lending_token();
+        }
         self.send(op, &request).await.map(drop)
     }
 

@@ -69,6 +69,8 @@ pub(super) struct FilesRequest {
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Bytes,
     pub(super) repeatable: Repeatable,
+    /// Whether the service needs the caller's token to read the source of a copy.
+    pub(super) lends_token: bool,
 }
 
 impl FilesRequest {
@@ -80,6 +82,7 @@ impl FilesRequest {
             query: Vec::new(),
             headers: Vec::new(),
             body: Bytes::new(),
+            lends_token: false,
         }
     }
 
@@ -130,6 +133,12 @@ impl FilesRequest {
 
     pub(super) fn body(mut self, body: Bytes) -> Self {
         self.body = body;
+        self
+    }
+
+    /// Lets the service read the source of a copy with the caller's token, if it has one.
+    pub(super) const fn lending_token(mut self) -> Self {
+        self.lends_token = true;
         self
     }
 

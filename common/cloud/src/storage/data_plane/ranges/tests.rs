@@ -1,11 +1,12 @@
 //! Tests of `ranges`.
 
+use azcsi_types::secret::Secret;
 use bytes::Bytes;
 
 use super::{RANGE_LIMIT, RangeSource};
 use crate::storage::data_plane::{CopySource, FileRef, FilesEndpoint};
-use crate::testing::{Script, answer, files, op, sent_header, share};
-use crate::{Environment, ErrorKind};
+use crate::testing::{Script, answer, files, files_with, op, sent_header, share};
+use crate::{Environment, ErrorKind, FilesCredential};
 
 fn at(path: &str) -> FileRef {
     FileRef::live(share(), path.parse().unwrap())
@@ -95,30 +96,61 @@ async fn the_parts_with_data_are_told_apart_from_holes() {
     assert_eq!(odd.kind(), ErrorKind::Protocol);
 }
 
+fn source(sas: Option<Secret>) -> RangeSource {
+    let environment = Environment::named("").unwrap();
+    RangeSource {
+        file: CopySource {
+            endpoint: FilesEndpoint::in_cloud(&environment, &"other".parse().unwrap()),
+            at: at("d/g"),
+            sas,
+        },
+        offset: 100,
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_part_of_another_file_is_named_not_sent() {
     let script = Script::new([("PUT /pvc-1/f?comp=range", answer(201, ""))]);
     let (files, clock) = files(&script);
-    let environment = Environment::named("").unwrap();
-    let source = RangeSource {
-        file: CopySource {
-            endpoint: FilesEndpoint::in_cloud(&environment, &"other".parse().unwrap()),
-            at: at("d/g"),
-            sas: None,
-        },
-        offset: 100,
-    };
+    let op = op(&clock, 60);
     files
-        .put_range_from(&op(&clock, 60), &at("f"), (0, 10), &source)
+        .put_range_from(&op, &at("f"), (0, 10), &source(None))
         .await
         .unwrap();
-    assert_eq!(
-        sent_header(&script, 0, "x-ms-source-range"),
-        "bytes=100-109"
-    );
-    assert_eq!(sent_header(&script, 0, "x-ms-range"), "bytes=0-9");
-    assert_eq!(
-        sent_header(&script, 0, "x-ms-copy-source"),
-        "https://other.file.core.windows.net/pvc-1/d/g"
-    );
+    for (name, value) in [
+        ("x-ms-source-range", "bytes=100-109"),
+        ("x-ms-range", "bytes=0-9"),
+        (
+            "x-ms-copy-source",
+            "https://other.file.core.windows.net/pvc-1/d/g",
+        ),
+        ("x-ms-copy-source-authorization", ""),
+    ] {
+        assert_eq!(sent_header(&script, 0, name), value, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_lent_only_to_azure_and_only_without_a_signature() {
+    let line = || ("PUT /pvc-1/f?comp=range", answer(201, ""));
+    let script = Script::new([line(), line(), line()]);
+    let (files, clock) = files_with(&script, FilesCredential::Identity);
+    let op = op(&clock, 60);
+    for sas in [None, Some(Secret::new("sv=1&sig=x"))] {
+        files
+            .put_range_from(&op, &at("f"), (0, 10), &source(sas))
+            .await
+            .unwrap();
+    }
+    let mut foreign = source(None);
+    let account = "other".parse().unwrap();
+    foreign.file.endpoint = FilesEndpoint::at("https://other.example", &account).unwrap();
+    files
+        .put_range_from(&op, &at("f"), (0, 10), &foreign)
+        .await
+        .unwrap();
+    let lent: Vec<String> = (0..3)
+        .map(|index| sent_header(&script, index, "x-ms-copy-source-authorization"))
+        .collect();
+    assert_eq!(lent, ["Bearer token-1", "", ""]);
 }
