@@ -21,7 +21,7 @@ setup: ## install the system packages that the other targets need
 	@test/setup/packages.sh
 
 .PHONY: test
-test: setup lint unit contract sanity sanity-docker-if-any ## everything that a change must pass
+test: setup lint unit oracle contract sanity sanity-docker-if-any ## everything that a change must pass
 
 .PHONY: lint
 lint: fmt clippy doc deny ## formatting, lints, documentation, dependency rules
@@ -72,11 +72,17 @@ sanity-docker-if-any:
 	  test -e $(TARGET)/sanity-docker/no-engine || exit $$code; \
 	  echo "NOT RUN: csi-sanity in containers: $$(cat $(TARGET)/sanity-docker/no-engine)"; }
 
+.PHONY: oracle
+oracle: setup ## in-tree translation against Kubernetes' own translator (ORACLE: how many objects)
+	program="$$(test/oracle/build.sh)"; \
+	$(CARGO) run --quiet --locked -p azcsi-migration --example oracle -- "$$program" $(or $(ORACLE),20000)
+
 .PHONY: full
 full: test ## the long way: a large model run, and csi-sanity in every combination and 20 seeds
 	AZCSI_MODEL_CASES=$${AZCSI_MODEL_CASES:-1000} $(CARGO) test --locked -p azcsi-it --test it model
 	$(MAKE) sanity SANITY=--full
 	$(MAKE) sanity-docker SANITY=--full
+	$(MAKE) oracle ORACLE=1000000
 
 .PHONY: contract
 contract: setup ## the simulator against official Azure clients and the models of an SDK

@@ -1,5 +1,8 @@
 //! The ports of controller and node over the Kubernetes API, and what stands in without one.
 
+pub mod notices;
+pub mod own_node;
+
 use std::sync::Arc;
 
 use azcsi_kube::Kube;
@@ -15,7 +18,6 @@ use futures_util::future::BoxFuture;
 
 use crate::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
 use crate::machines::AzureMachines;
-use crate::node::machine::{Labels, NodeLabels, Unanswered};
 
 /// Machines of nodes by the Node objects; by Azure where Kubernetes does not know.
 #[derive(Debug)]
@@ -151,7 +153,7 @@ pub enum Slots {
 pub struct Claims {
     kube: Kube,
     driver: String,
-    followed: Followed,
+    followed: Arc<Followed>,
     slots: Slots,
 }
 
@@ -160,11 +162,17 @@ impl Claims {
     #[must_use]
     pub fn start(kube: Kube, driver: &str, slots: Slots) -> Self {
         Self {
-            followed: Followed::start(&kube, driver),
+            followed: Arc::new(Followed::start(&kube, driver)),
             kube,
             driver: driver.to_owned(),
             slots,
         }
+    }
+
+    /// What is followed, for others who need it.
+    #[must_use]
+    pub fn followed(&self) -> Arc<Followed> {
+        Arc::clone(&self.followed)
     }
 
     /// What is in memory says; a claim that is there is enough.
@@ -256,53 +264,6 @@ impl Attachments for NoClaims {
 
     fn groups(&self) -> BoxFuture<'_, Vec<(String, String)>> {
         Box::pin(std::future::ready(Vec::new()))
-    }
-}
-
-/// The Node object of this node, read when it is asked for.
-#[derive(Debug)]
-pub struct OwnNode {
-    kube: Kube,
-    name: NodeName,
-    driver: String,
-}
-
-impl OwnNode {
-    /// The object of this name.
-    #[must_use]
-    pub fn new(kube: Kube, name: NodeName, driver: &str) -> Arc<Self> {
-        Arc::new(Self {
-            kube,
-            name,
-            driver: driver.to_owned(),
-        })
-    }
-}
-
-impl NodeLabels for OwnNode {
-    fn labels(&self) -> BoxFuture<'_, Result<Labels, Unanswered>> {
-        Box::pin(async {
-            let object = self
-                .kube
-                .node(&self.name)
-                .await
-                .map_err(|error| Unanswered {
-                    source_name: "Kubernetes API",
-                    source: Box::new(error),
-                })?;
-            Ok(Labels {
-                zone: object.zone().map(str::to_owned),
-                instance_type: object.instance_type().map(str::to_owned),
-            })
-        })
-    }
-
-    fn attached(&self) -> BoxFuture<'_, Option<Vec<DiskUri>>> {
-        Box::pin(async {
-            let object = self.kube.node(&self.name).await.ok()?;
-            let handles = object.attached_handles(&self.driver);
-            Some(handles.filter_map(|handle| handle.parse().ok()).collect())
-        })
     }
 }
 

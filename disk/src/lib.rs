@@ -7,6 +7,7 @@
 //! | [`controller`] | the Controller service: Azure, no mounts |
 //! | [`node`] | the Node service: the kernel, no Azure credentials |
 //! | [`kubernetes`], [`machines`], [`metadata`] | their ports: the cluster, Azure's machines, the metadata service |
+//! | [`notices`] | what users see without reading logs |
 //! | [`start`] | the composition root: builds everything and serves |
 //! | [`version`] | what `--version` prints |
 //!
@@ -19,6 +20,7 @@ pub mod machines;
 pub mod metadata;
 pub mod model;
 pub mod node;
+pub mod notices;
 pub mod start;
 pub mod version;
 

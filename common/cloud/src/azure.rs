@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use azcsi_types::clock::Clock;
+use azcsi_types::secret::Secret;
 
 use crate::arm::client::{ArmClient, Parts};
 use crate::auth::credentials::CredentialSource;
@@ -14,15 +15,36 @@ use crate::compute::vms::Vms;
 use crate::compute::vmss::ScaleSets;
 use crate::config::{CloudConfig, ConfigError};
 use crate::environment::Environment;
+use crate::network::private_dns::PrivateDns;
+use crate::network::private_endpoints::PrivateEndpoints;
+use crate::network::virtual_networks::Networks;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::throttle::{Gate, Governor};
 use crate::pipeline::transport::Transport;
+use crate::storage::accounts::Accounts;
+use crate::storage::data_plane::{
+    self, Auth, Files, FilesCredential, FilesEndpoint, STORAGE_SCOPE,
+};
+use crate::storage::file_services::FileServices;
+use crate::storage::keys::StorageKeys;
+use crate::storage::share_snapshots::ShareSnapshots;
+use crate::storage::shares::Shares;
 
 /// Azure, as one identity sees it in one cloud. Cheap to clone; clones share tokens and gate.
 #[derive(Clone, Debug)]
 pub struct Azure {
     arm: ArmClient,
     config: Arc<CloudConfig>,
+    files: FilesSeams,
+}
+
+/// What a client of the file service needs beside its endpoint and credential.
+#[derive(Clone, Debug)]
+struct FilesSeams {
+    transport: Arc<dyn Transport>,
+    clock: Arc<dyn Clock>,
+    tokens: Tokens,
+    user_agent: String,
 }
 
 /// Why there can be no [`Azure`].
@@ -68,11 +90,26 @@ impl Azure {
     /// With another source of tokens or another governor than the configuration would give.
     #[must_use]
     pub fn with(config: CloudConfig, environment: Environment, seams: Seams) -> Self {
-        let tokens = Tokens::new(seams.source, environment.scope(), Arc::clone(&seams.clock));
+        let tokens = Tokens::new(
+            Arc::clone(&seams.source),
+            environment.scope(),
+            Arc::clone(&seams.clock),
+        );
         let user_agent = if config.user_agent.is_empty() {
             USER_AGENT.to_owned()
         } else {
             config.user_agent.clone()
+        };
+        let storage = Tokens::new(
+            seams.source,
+            STORAGE_SCOPE.to_owned(),
+            Arc::clone(&seams.clock),
+        );
+        let files = FilesSeams {
+            transport: Arc::clone(&seams.transport),
+            clock: Arc::clone(&seams.clock),
+            tokens: storage,
+            user_agent: user_agent.clone(),
         };
         let arm = ArmClient::new(Parts {
             environment,
@@ -86,6 +123,7 @@ impl Azure {
         Self {
             arm,
             config: Arc::new(config),
+            files,
         }
     }
 
@@ -129,6 +167,75 @@ impl Azure {
     #[must_use]
     pub fn skus(&self) -> Skus {
         Skus::new(self.arm.clone(), self.config.subscription_id.clone())
+    }
+
+    /// Storage accounts.
+    #[must_use]
+    pub fn accounts(&self) -> Accounts {
+        Accounts::new(self.arm.clone())
+    }
+
+    /// Keys of storage accounts.
+    #[must_use]
+    pub fn storage_keys(&self) -> StorageKeys {
+        StorageKeys::new(self.arm.clone())
+    }
+
+    /// File services of storage accounts.
+    #[must_use]
+    pub fn file_services(&self) -> FileServices {
+        FileServices::new(self.arm.clone())
+    }
+
+    /// File shares, through Azure Resource Manager.
+    #[must_use]
+    pub fn shares(&self) -> Shares {
+        Shares::new(self.arm.clone())
+    }
+
+    /// Snapshots of file shares, through Azure Resource Manager.
+    #[must_use]
+    pub fn share_snapshots(&self) -> ShareSnapshots {
+        ShareSnapshots::new(self.arm.clone())
+    }
+
+    /// Virtual networks and subnets.
+    #[must_use]
+    pub fn networks(&self) -> Networks {
+        Networks::new(self.arm.clone())
+    }
+
+    /// Private endpoints.
+    #[must_use]
+    pub fn private_endpoints(&self) -> PrivateEndpoints {
+        PrivateEndpoints::new(self.arm.clone())
+    }
+
+    /// Private DNS zones.
+    #[must_use]
+    pub fn private_dns(&self) -> PrivateDns {
+        PrivateDns::new(self.arm.clone())
+    }
+
+    /// The file service of an account: shares, directories and files in its own protocol.
+    #[must_use]
+    pub fn files(&self, endpoint: FilesEndpoint, credential: FilesCredential) -> Files {
+        let auth = match credential {
+            FilesCredential::SharedKey(key) => Auth::Key(key),
+            FilesCredential::Sas(sas) => {
+                Auth::Sas(Secret::new(sas.expose().trim().trim_start_matches('?')))
+            }
+            FilesCredential::Identity => Auth::Tokens(self.files.tokens.clone()),
+            FilesCredential::Tokens(tokens) => Auth::Tokens(tokens),
+        };
+        Files::new(data_plane::Parts {
+            endpoint,
+            auth,
+            transport: Arc::clone(&self.files.transport),
+            clock: Arc::clone(&self.files.clock),
+            retry: RetryPolicy::default(),
+            user_agent: self.files.user_agent.clone(),
+        })
     }
 }
 

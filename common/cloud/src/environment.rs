@@ -1,12 +1,14 @@
 //! Where Azure is: the clouds by name, custom clouds by discovery or file, API versions.
 
-use std::collections::BTreeMap;
+mod api_versions;
 
 use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::config::{CloudConfig, Env};
 use crate::pipeline::transport::{Transport, TransportError};
+use api_versions::CHINA;
+pub use api_versions::{ApiFamily, ApiVersions};
 
 /// The endpoints of one cloud and how to speak to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,98 +27,6 @@ pub struct Environment {
     pub imds: String,
     /// API version of each family.
     pub api_versions: ApiVersions,
-}
-
-/// A group of resource types that share an API version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ApiFamily {
-    /// Managed disks.
-    Disks,
-    /// Disk snapshots.
-    Snapshots,
-    /// Virtual machines.
-    VirtualMachines,
-    /// Scale sets.
-    ScaleSets,
-    /// Instances of Uniform scale sets.
-    ScaleSetVms,
-    /// The SKU catalogue.
-    Skus,
-}
-
-impl ApiFamily {
-    /// Every family.
-    pub const ALL: [Self; 6] = [
-        Self::Disks,
-        Self::Snapshots,
-        Self::VirtualMachines,
-        Self::ScaleSets,
-        Self::ScaleSetVms,
-        Self::Skus,
-    ];
-
-    /// Whether it is a machine, which Azure counts one by one.
-    #[must_use]
-    pub const fn is_machine(self) -> bool {
-        matches!(self, Self::VirtualMachines | Self::ScaleSetVms)
-    }
-
-    const fn modern(self) -> &'static str {
-        match self {
-            Self::Disks | Self::Snapshots => "2025-01-02",
-            Self::VirtualMachines | Self::ScaleSets | Self::ScaleSetVms => "2025-04-01",
-            Self::Skus => "2021-07-01",
-        }
-    }
-
-    const fn stack(self) -> &'static str {
-        match self {
-            Self::Disks | Self::Snapshots => "2019-03-01",
-            Self::VirtualMachines => "2017-12-01",
-            Self::ScaleSets | Self::ScaleSetVms => "2019-07-01",
-            Self::Skus => "2017-09-01",
-        }
-    }
-}
-
-/// API versions, with overrides of the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ApiVersions {
-    stack: bool,
-    overrides: BTreeMap<ApiFamily, String>,
-}
-
-impl ApiVersions {
-    /// Those of Azure Stack Hub.
-    #[must_use]
-    pub const fn stack() -> Self {
-        Self {
-            stack: true,
-            overrides: BTreeMap::new(),
-        }
-    }
-
-    /// Whether this is an Azure Stack Hub, which has no `toBeDetached` and no attach action.
-    #[must_use]
-    pub const fn is_stack(&self) -> bool {
-        self.stack
-    }
-
-    /// Replaces the version of one family.
-    pub fn set(&mut self, family: ApiFamily, version: impl Into<String>) {
-        self.overrides.insert(family, version.into());
-    }
-
-    /// The version to use.
-    #[must_use]
-    pub fn of(&self, family: ApiFamily) -> &str {
-        let default = if self.stack {
-            family.stack()
-        } else {
-            family.modern()
-        };
-        self.overrides.get(&family).map_or(default, String::as_str)
-    }
 }
 
 /// Why the environment is not known.
@@ -191,7 +101,7 @@ impl Environment {
                 "core.usgovcloudapi.net",
             ),
             "azurechinacloud" => (
-                "AzureChinaCloud",
+                CHINA,
                 "management.chinacloudapi.cn",
                 "login.chinacloudapi.cn",
                 "core.chinacloudapi.cn",
@@ -206,7 +116,7 @@ impl Environment {
             audience: format!("https://management.{suffix}/"),
             storage_suffix: suffix.to_owned(),
             imds: IMDS.to_owned(),
-            api_versions: ApiVersions::default(),
+            api_versions: ApiVersions::of_cloud(name),
         })
     }
 
@@ -242,7 +152,7 @@ impl Environment {
         found.api_versions = if stack && !config.disable_azure_stack_cloud {
             ApiVersions::stack()
         } else {
-            ApiVersions::default()
+            ApiVersions::of_cloud(&found.name)
         };
         if let Some(host) = &env.authority_host {
             found.authority = secure("AZURE_AUTHORITY_HOST", host)?;

@@ -18,7 +18,9 @@ use tower::Service;
 use crate::auth::{Token, TokenError, TokenSource};
 use crate::azure::Seams;
 use crate::pipeline::throttle::Gate;
-use crate::{Azure, CloudConfig, Environment, ServiceTransport};
+use crate::{
+    Azure, CloudConfig, Environment, Files, FilesCredential, FilesEndpoint, ServiceTransport,
+};
 
 /// Follows tokio's clock.
 #[derive(Debug)]
@@ -146,6 +148,39 @@ pub(crate) fn azure(script: &Script) -> (Azure, Arc<TestClock>) {
         Azure::with(config, Environment::named("").unwrap(), seams),
         clock,
     )
+}
+
+/// Base64 of the bytes 0 to 63.
+pub(crate) const ACCOUNT_KEY: &str =
+    "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// The file service of account `acct1`, with its key.
+pub(crate) fn files(script: &Script) -> (Files, Arc<TestClock>) {
+    let key = azcsi_types::secret::Secret::new(ACCOUNT_KEY);
+    files_with(script, FilesCredential::SharedKey(key))
+}
+
+pub(crate) fn files_with(script: &Script, credential: FilesCredential) -> (Files, Arc<TestClock>) {
+    let (azure, clock) = azure(script);
+    let account = "acct1".parse().unwrap();
+    let endpoint = FilesEndpoint::in_cloud(azure.environment(), &account);
+    (azure.files(endpoint, credential), clock)
+}
+
+/// A header of a request that was sent; empty if it had none.
+pub(crate) fn sent_header(script: &Script, index: usize, name: &str) -> String {
+    let seen = script.seen.lock().unwrap();
+    let value = seen[index].headers().get(name);
+    value.map_or_else(String::new, |v| v.to_str().unwrap().to_owned())
+}
+
+pub(crate) fn account() -> azcsi_types::account::AccountUri {
+    let name = "acct1".parse().unwrap();
+    azcsi_types::account::AccountUri::new("s", "g", &name).unwrap()
+}
+
+pub(crate) fn share() -> azcsi_types::share::ShareName {
+    "pvc-1".parse().unwrap()
 }
 
 pub(crate) fn op(clock: &TestClock, seconds: u64) -> Op {

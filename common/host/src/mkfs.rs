@@ -1,8 +1,11 @@
 //! Making a filesystem. Whether one may be made is not decided here.
 
 use std::ffi::OsString;
+use std::future::Future;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use azcsi_types::fault::{Fault, Faulty};
 use azcsi_types::op::Op;
@@ -125,17 +128,28 @@ pub struct Mkfs {
     tools: Tools,
     kernel: Kernel,
     slots: Arc<Semaphore>,
+    patience: Duration,
+}
+
+/// How many filesystems are made at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// So many; at least 1.
+    pub at_once: usize,
+    /// After this time a tool that still runs no longer counts, so that others can begin.
+    pub patience: Duration,
 }
 
 impl Mkfs {
-    /// With the given tools, at most `at_once` at the same time.
+    /// With the given tools, and not too many at the same time.
     #[must_use]
-    pub fn new(exec: Exec, tools: Tools, at_once: usize) -> Self {
+    pub fn new(exec: Exec, tools: Tools, slots: Slots) -> Self {
         Self {
             exec,
             tools,
             kernel: Kernel::running(),
-            slots: Arc::new(Semaphore::new(at_once.max(1))),
+            slots: Arc::new(Semaphore::new(slots.at_once.max(1))),
+            patience: slots.patience,
         }
     }
 
@@ -154,15 +168,15 @@ impl Mkfs {
             .tools
             .path(&format!("mkfs.{kind}"))
             .ok_or(MkfsError::Missing(kind))?;
-        let _slot = self.slots.acquire().await;
         let mut args: Vec<OsString> = arguments(kind, overwrite, self.kernel)
             .into_iter()
             .map(OsString::from)
             .collect();
         args.push(device.into());
-        let output = self
-            .exec
-            .run(tool, &args, op.deadline())
+        let output = in_slot(&self.slots, self.patience, async {
+            self.exec.run(tool, &args, op.deadline()).await
+        });
+        let output = output
             .await
             .map_err(|source| MkfsError::Exec { kind, source })?;
         if output.is_success() {
@@ -177,9 +191,48 @@ impl Mkfs {
     }
 }
 
+/// Waits for a place, and works in it. What takes longer than `patience` gives its place back and
+/// goes on without one: a large disk must not keep all others waiting.
+async fn in_slot<T>(slots: &Semaphore, patience: Duration, work: impl Future<Output = T>) -> T {
+    // The semaphore is never closed; without a place the work is done all the same.
+    let place = slots.acquire().await;
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = tokio::time::sleep(patience) => {}
+    }
+    drop(place);
+    work.await
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{FsKind, Kernel, Overwrite, arguments};
+    use std::time::Duration;
+
+    use tokio::sync::Semaphore;
+    use tokio::time::{Instant, sleep};
+
+    use super::{FsKind, Kernel, Overwrite, arguments, in_slot};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_one_gives_its_place_back_and_goes_on() {
+        let slots = Semaphore::new(1);
+        let begin = Instant::now();
+        let seconds = Duration::from_secs;
+        let made = |takes: u64| {
+            let slots = &slots;
+            async move {
+                let work = async { sleep(seconds(takes)).await };
+                in_slot(slots, seconds(300), work).await;
+                begin.elapsed()
+            }
+        };
+        let (slow, next, last) = tokio::join!(made(1000), made(10), made(10));
+        assert_eq!(next.as_secs(), 310, "one after the other while it counts");
+        assert_eq!(last.as_secs(), 320);
+        assert_eq!(slow.as_secs(), 1000, "and it is not cut off");
+    }
 
     #[test]
     fn an_old_kernel_gets_no_feature_that_it_cannot_mount() {

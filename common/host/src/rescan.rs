@@ -1,4 +1,4 @@
-//! Asking the kernel to look for a disk, or at its size.
+//! Asking the kernel to look for a disk, at its size, or to forget it.
 //!
 //! Only controllers that carry data disks are asked: a scan of all hosts is slow, and the kernel
 //! does them one after another. A write may hang (driver issue 2979), so the wait is bounded.
@@ -76,6 +76,17 @@ impl Rescan {
         Ok(())
     }
 
+    /// Makes the kernel forget a SCSI disk. The next disk in its slot then gets a device of its own,
+    /// and never the old one with its size and its cache. A rescan brings the device back.
+    ///
+    /// # Errors
+    /// When the kernel does not take the request.
+    pub async fn forget(&self, _op: &Op, disk: &Disk) -> Result<(), HostError> {
+        let folder = self.roots.sys.join("class/block").join(&disk.name);
+        self.write(folder.join("device/delete"), "1".to_owned())
+            .await
+    }
+
     async fn write(&self, file: PathBuf, value: String) -> Result<(), HostError> {
         let path = file.clone();
         self.workers
@@ -95,6 +106,32 @@ mod tests {
 
     use super::Rescan;
     use crate::Roots;
+    use crate::devices::{Class, Disk, Transport};
+    use crate::mountinfo::DevT;
+
+    #[tokio::test]
+    async fn a_disk_is_forgotten_by_its_own_file() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("class/block/sdc/device");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("delete"), "").unwrap();
+        let roots = Roots {
+            sys: tree.path().to_owned(),
+            ..Roots::default()
+        };
+        let disk = |name: &str| Disk {
+            name: name.to_owned(),
+            device: DevT { major: 8, minor: 0 },
+            node: "/dev/sdc".into(),
+            class: Class::Data,
+            transport: Transport::Scsi,
+        };
+        let op = Op::start("test", Deadline::NEVER);
+        let rescan = Rescan::new(roots);
+        rescan.forget(&op, &disk("sdc")).await.unwrap();
+        assert_eq!(fs::read_to_string(folder.join("delete")).unwrap(), "1");
+        assert!(rescan.forget(&op, &disk("sdd")).await.is_err());
+    }
 
     #[tokio::test]
     async fn only_data_controllers_are_asked() {

@@ -18,7 +18,7 @@ use azcsi_host::devices::{Changed, Devices, Disk};
 use azcsi_host::exec::Exec;
 use azcsi_host::fsck::{Fsck, FsckError};
 use azcsi_host::growfs::{Grow, Mounted};
-use azcsi_host::mkfs::{Mkfs, Overwrite};
+use azcsi_host::mkfs::{Mkfs, Overwrite, Slots};
 use azcsi_host::mount::{MountOptions, Mounter, Unmount, Wanted, Write};
 use azcsi_host::mountinfo::{DevT, MountTable};
 use azcsi_host::probe::{Content, FsKind, inspect};
@@ -28,6 +28,10 @@ use azcsi_types::op::Op;
 use support::Loop;
 
 const MIB: u64 = 1024 * 1024;
+const SLOTS: Slots = Slots {
+    at_once: 2,
+    patience: Duration::from_secs(300),
+};
 
 /// Time of the test's runtime.
 #[derive(Debug)]
@@ -95,7 +99,7 @@ impl Bench {
     }
 
     async fn make(&self, kind: FsKind) {
-        let mkfs = Mkfs::new(self.exec.clone(), self.tools.clone(), 2);
+        let mkfs = Mkfs::new(self.exec.clone(), self.tools.clone(), SLOTS);
         mkfs.make(&self.op, kind, &self.device.node, Overwrite::Nothing)
             .await
             .unwrap();
@@ -273,7 +277,7 @@ async fn a_broken_ext_is_repaired_or_refused() {
 async fn nothing_is_made_over_a_filesystem_that_the_tool_knows() {
     let bench = Bench::new(320 * MIB);
     bench.make(FsKind::Xfs).await;
-    let mkfs = Mkfs::new(bench.exec.clone(), bench.tools.clone(), 1);
+    let mkfs = Mkfs::new(bench.exec.clone(), bench.tools.clone(), SLOTS);
     let again = mkfs
         .make(
             &bench.op,

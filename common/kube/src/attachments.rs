@@ -5,6 +5,7 @@
 //! long: unknown is not the same as none.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use azcsi_types::node::NodeName;
@@ -78,6 +79,13 @@ impl Attachments {
             handle: handle.clone(),
         };
         Some(found.into_iter().map(claim).collect())
+    }
+
+    /// The names of the PersistentVolumes with this handle.
+    #[must_use]
+    pub fn volumes(&self, handle: &str) -> Option<Vec<Arc<str>>> {
+        self.handles
+            .read(STALE, |handles| handles.names(handle).cloned().collect())
     }
 
     /// The spellings of a handle that the cluster knows, besides the given one; `None` if that is not

@@ -44,6 +44,44 @@ pub struct About {
     pub uid: String,
 }
 
+impl About {
+    /// A node. Kubelet and kubectl both take its name for its unique id here.
+    #[must_use]
+    pub fn node(name: &str) -> Self {
+        Self {
+            api_version: "v1",
+            kind: "Node",
+            namespace: String::new(),
+            name: name.to_owned(),
+            uid: name.to_owned(),
+        }
+    }
+
+    /// A PersistentVolumeClaim; `kubectl describe` finds the event only with its unique id.
+    #[must_use]
+    pub fn claim(namespace: &str, name: &str, uid: &str) -> Self {
+        Self {
+            api_version: "v1",
+            kind: "PersistentVolumeClaim",
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+        }
+    }
+
+    /// A PersistentVolume.
+    #[must_use]
+    pub fn volume(name: &str, uid: &str) -> Self {
+        Self {
+            api_version: "v1",
+            kind: "PersistentVolume",
+            namespace: String::new(),
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+        }
+    }
+}
+
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
@@ -213,13 +251,7 @@ mod tests {
 
     fn event(note: &str) -> Event {
         Event {
-            about: About {
-                api_version: "v1",
-                kind: "PersistentVolumeClaim",
-                namespace: "app".to_owned(),
-                name: "data".to_owned(),
-                uid: "u".to_owned(),
-            },
+            about: About::claim("app", "data", "u"),
             severity: Severity::Warning,
             reason: "DiskGone",
             note: note.to_owned(),

@@ -11,7 +11,10 @@
 //! | [`volumes`] | PersistentVolumes: name, handle, labels |
 //! | [`ledger`] | the pure part of those two: who claims which volume on which node |
 //! | [`drain`] | waiting until a node that is being emptied has no attachments left |
+//! | [`objects`] | whole objects as JSON, for tools that make them anew |
 //! | [`secrets`] | one key of a Secret |
+//! | [`claims`] | the unique id of a PersistentVolumeClaim |
+//! | [`pacing`] | how often something may be said |
 //! | [`events`] | events that users see with `kubectl describe` |
 //! | [`watch`] | list, then follow; begin again when that breaks |
 //!
@@ -23,6 +26,7 @@
 #![deny(missing_docs)]
 
 pub mod attachments;
+pub mod claims;
 pub mod client;
 pub mod csinodes;
 pub mod drain;
@@ -30,6 +34,8 @@ pub mod error;
 pub mod events;
 pub mod ledger;
 pub mod nodes;
+pub mod objects;
+pub mod pacing;
 pub mod secrets;
 pub mod taints;
 pub mod volumes;

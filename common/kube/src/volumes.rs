@@ -84,6 +84,12 @@ impl PersistentVolume {
         &self.metadata.name
     }
 
+    /// The unique id of the object.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        &self.metadata.uid
+    }
+
     /// The handle, if it belongs to `driver`.
     #[must_use]
     pub fn handle(&self, driver: &str) -> Option<&str> {

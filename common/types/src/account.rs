@@ -85,19 +85,15 @@ impl AccountUri {
     /// The id from its parts.
     ///
     /// # Errors
-    /// If a part is empty or holds a `/`.
+    /// If a part is empty, `.` or `..`, or holds a `/`.
     pub fn new(
         subscription: &str,
         resource_group: &str,
         account: &AccountName,
     ) -> Result<Self, NotAnAccount> {
         let kind = (STORAGE, ACCOUNTS);
-        Ok(Self(ResourceId::new(
-            subscription,
-            resource_group,
-            kind,
-            account.as_str(),
-        )?))
+        let id = ResourceId::new(subscription, resource_group, kind, account.as_str())?;
+        Self::try_from(id)
     }
 
     /// The resource id.
@@ -149,7 +145,10 @@ impl TryFrom<ResourceId> for AccountUri {
     type Error = NotAnAccount;
 
     fn try_from(id: ResourceId) -> Result<Self, NotAnAccount> {
-        if id.is_of(STORAGE, &[ACCOUNTS]) {
+        // Dots alone would lead an HTTP client to another address than the id says.
+        let dots = |part: &str| part == "." || part == "..";
+        let leads_away = dots(id.subscription()) || dots(id.resource_group()) || dots(id.name());
+        if id.is_of(STORAGE, &[ACCOUNTS]) && !leads_away {
             Ok(Self(id))
         } else {
             Err(NotAnAccount::OtherType { id: id.to_string() })
@@ -200,6 +199,25 @@ mod tests {
         assert!(matches!(wrong, NotAnAccount::OtherType { .. }));
     }
 
+    #[test]
+    fn no_part_leads_to_something_else() {
+        let name: AccountName = "abc".parse().unwrap();
+        for (subscription, group) in [
+            ("s", ".."),
+            ("..", "g"),
+            ("s", "."),
+            ("s", ""),
+            ("s", "g/x"),
+            ("s", "g/providers/A/b/c"),
+            ("s/resourceGroups/h/providers/A/b/c/d", "g"),
+        ] {
+            assert!(
+                AccountUri::new(subscription, group, &name).is_err(),
+                "{subscription} {group}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn names_round_trip(text in "[a-z0-9]{3,24}") {
@@ -209,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn ids_round_trip_whatever_their_case(group in "[A-Za-z0-9._()-]{1,90}", text in "[a-z0-9]{3,24}") {
+        fn ids_round_trip_whatever_their_case(group in "[A-Za-z0-9._()-]{0,89}[A-Za-z0-9_()-]", text in "[a-z0-9]{3,24}") {
             let name: AccountName = text.parse().unwrap();
             let uri = AccountUri::new("sub", &group, &name).unwrap();
             prop_assert_eq!(&uri.to_string().to_uppercase().parse::<AccountUri>().unwrap(), &uri);

@@ -179,7 +179,7 @@ struct NodeArgs {
     /// Filesystems that are created at once; 0 for 2.
     #[arg(long, default_value = "2", value_parser = whole, value_name = "N")]
     max_concurrent_format: u32,
-    /// Without effect so far: seconds after which a slow mkfs gives back its place.
+    /// Seconds after which a slow mkfs gives back its place and goes on.
     #[arg(long, default_value = "300", value_parser = whole, value_name = "SECONDS")]
     concurrent_format_timeout: u32,
     /// Remove the taint `<driver>/agent-not-ready` once the driver is registered.

@@ -67,6 +67,18 @@ pub enum ControllerError {
     /// There is no room for it in the places that were asked for.
     #[error("{0}")]
     NoRoom(String),
+    /// The disk is in use on another machine, and nobody may take it away from there.
+    #[error(
+        "volume {disk} is attached to {place}: it has to be detached there before node {node} can have it"
+    )]
+    Held {
+        /// The disk.
+        disk: DiskUri,
+        /// Where it is.
+        place: String,
+        /// Who wants it.
+        node: NodeName,
+    },
     /// The present state forbids it.
     #[error("{0}")]
     State(String),
@@ -105,6 +117,9 @@ pub enum ControllerError {
         #[source]
         source: Box<AttachError>,
     },
+    /// A disk could not be taken off a node. Nobody may give up here: the disk may still be there.
+    #[error(transparent)]
+    StillThere(Box<ControllerError>),
     /// A lookup in Kubernetes or Azure.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -119,6 +134,16 @@ impl ControllerError {
             source,
         }
     }
+
+    /// The same failure of an unpublish. CSI knows no final answer for it but a request that is
+    /// wrong, and a caller that gives up would leave the disk where it is.
+    #[must_use]
+    pub fn still_there(self) -> Self {
+        match self {
+            Self::Field(_) | Self::Refused(_) => self,
+            other => Self::StillThere(Box::new(other)),
+        }
+    }
 }
 
 impl Faulty for ControllerError {
@@ -130,12 +155,49 @@ impl Faulty for ControllerError {
             Self::Differs { .. } => Fault::Exists,
             Self::Size(_) | Self::Performance(_) => Fault::OutOfRange,
             Self::Topology(_) | Self::NoRoom(_) => Fault::Exhausted,
-            Self::State(_) => Fault::Precondition,
+            Self::State(_) | Self::Held { .. } => Fault::Precondition,
             Self::Going(_) | Self::Token(_) => Fault::InProgress,
             Self::Azure { source, .. } => source.fault(),
             Self::HalfWay { .. } => Fault::Unavailable,
             Self::Attach { source, .. } => source.fault(),
+            Self::StillThere(error) => match error.fault() {
+                fault @ (Fault::Denied
+                | Fault::Unauthenticated
+                | Fault::InProgress
+                | Fault::Deadline) => fault,
+                _ => Fault::Unavailable,
+            },
             Self::Port(error) => error.fault(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azcsi_types::fault::{Fault, Faulty};
+
+    use super::ControllerError;
+
+    #[test]
+    fn an_unpublish_is_given_up_only_for_a_request_that_is_wrong() {
+        let fault = |error: ControllerError| error.still_there().fault();
+        assert_eq!(
+            fault(ControllerError::Refused("x".to_owned())),
+            Fault::Invalid
+        );
+        assert_eq!(
+            fault(ControllerError::State("x".to_owned())),
+            Fault::Unavailable
+        );
+        assert_eq!(
+            fault(ControllerError::Absent {
+                what: "x".to_owned()
+            }),
+            Fault::Unavailable
+        );
+        assert_eq!(
+            fault(ControllerError::Going("x".to_owned())),
+            Fault::InProgress
+        );
     }
 }

@@ -15,6 +15,7 @@ use super::Controller;
 use super::common::disk_guard;
 use super::error::ControllerError;
 use super::expand_plan::{ExpandPlan, NoGrowth, Online, plan};
+use super::notices::{Act, Place};
 
 /// The RPC.
 #[derive(Debug)]
@@ -69,35 +70,12 @@ impl Handler for Expand {
     }
 
     async fn run(ctx: Arc<Controller>, request: Request, op: Op) -> Result<Reply, ControllerError> {
-        let uri = &request.disk;
-        let disk = ctx.need_disk(&op, uri).await?;
-        let online = if ctx.settings.online_resize {
-            Online::Allowed
-        } else {
-            Online::Off
+        let place = Place {
+            disk: &request.disk,
+            node: None,
         };
-        let size = match plan(&disk, request.range, online) {
-            Ok(ExpandPlan::Enough(size)) => size,
-            Ok(ExpandPlan::Grow(size)) => {
-                let change = DiskUpdate {
-                    properties: DiskUpdateProperties {
-                        disk_size_gb: Some(size.get()),
-                        ..DiskUpdateProperties::default()
-                    },
-                    ..DiskUpdate::default()
-                };
-                let grown = ctx.azure.disks().update(&op, uri, &change).await;
-                let grown = grown.map_err(|error| {
-                    ControllerError::azure(format!("growing volume {uri} to {size}"), error)
-                })?;
-                ctx.facts.put(uri, &grown);
-                grown.size().unwrap_or(size).bytes()
-            }
-            Err(NoGrowth::Size(error)) => return Err(error.into()),
-            Err(NoGrowth::State(text)) => {
-                return Err(ControllerError::State(format!("volume {uri}: {text}")));
-            }
-        };
+        let work = Box::pin(grow(&ctx, &request, &op));
+        let size = ctx.in_sight(Act::Expand, place, work).await?;
         Ok(Reply {
             size,
             node_expansion: !request.block,
@@ -110,4 +88,35 @@ impl Handler for Expand {
             node_expansion_required: reply.node_expansion,
         }
     }
+}
+
+async fn grow(ctx: &Controller, request: &Request, op: &Op) -> Result<Bytes, ControllerError> {
+    let uri = &request.disk;
+    let disk = ctx.need_disk(op, uri).await?;
+    let online = if ctx.settings.online_resize {
+        Online::Allowed
+    } else {
+        Online::Off
+    };
+    let size = match plan(&disk, request.range, online) {
+        Ok(ExpandPlan::Enough(size)) => return Ok(size),
+        Ok(ExpandPlan::Grow(size)) => size,
+        Err(NoGrowth::Size(error)) => return Err(error.into()),
+        Err(NoGrowth::State(text)) => {
+            return Err(ControllerError::State(format!("volume {uri}: {text}")));
+        }
+    };
+    let change = DiskUpdate {
+        properties: DiskUpdateProperties {
+            disk_size_gb: Some(size.get()),
+            ..DiskUpdateProperties::default()
+        },
+        ..DiskUpdate::default()
+    };
+    let grown = ctx.azure.disks().update(op, uri, &change).await;
+    let grown = grown.map_err(|error| {
+        ControllerError::azure(format!("growing volume {uri} to {size}"), error)
+    })?;
+    ctx.facts.put(uri, &grown);
+    Ok(grown.size().unwrap_or(size).bytes())
 }

@@ -7,6 +7,7 @@
 //! | [`create_plan`], [`expand_plan`], [`modify_plan`], [`snapshot_plan`], [`health`] | decisions: facts in, a verdict out |
 //! | [`attach`] | the engine that attaches and detaches: one writer for each machine |
 //! | [`ports`] | what is asked of Kubernetes |
+//! | [`notices`] | which failures users are told of, and in which words |
 //! | [`facts`], [`sku_facts`], [`paging`] | bounded memories |
 //!
 //! No handler relies on what another process or an earlier call remembered: the disk in Azure, with
@@ -34,6 +35,7 @@ pub mod list_volume_health;
 pub mod list_volumes;
 pub mod modify;
 pub mod modify_plan;
+pub mod notices;
 pub mod paging;
 pub mod ports;
 pub mod publish;
@@ -56,6 +58,8 @@ use facts::FactsCache;
 use paging::Recent;
 use ports::{Attachments, NodeDirectory};
 use sku_facts::SkuFacts;
+
+use crate::notices::{Notices, Silent};
 
 /// How the controller is set up.
 #[derive(Clone, Debug)]
@@ -96,6 +100,7 @@ pub struct Ports {
 pub struct Controller {
     azure: Azure,
     ports: Ports,
+    notices: Arc<dyn Notices>,
     settings: Settings,
     clock: Arc<dyn Clock>,
     attach: AttachEngine,
@@ -118,9 +123,16 @@ impl Controller {
             snapshots: Recent::default(),
             azure,
             ports,
+            notices: Arc::new(Silent),
             settings,
             clock,
         }
+    }
+
+    /// The same controller, with somebody who is told.
+    #[must_use]
+    pub fn with_notices(self, notices: Arc<dyn Notices>) -> Self {
+        Self { notices, ..self }
     }
 
     /// The attach engine, for metrics.

@@ -12,6 +12,7 @@ use super::common::disk_guard;
 use super::create_volume::sorted;
 use super::error::ControllerError;
 use super::modify_plan::plan;
+use super::notices::{Act, Place};
 use crate::model::params::MutableParams;
 
 /// The RPC.
@@ -52,18 +53,12 @@ impl Handler for Modify {
     }
 
     async fn run(ctx: Arc<Controller>, request: Request, op: Op) -> Result<(), ControllerError> {
-        let uri = &request.disk;
-        let disk = ctx.need_disk(&op, uri).await?;
-        // The resizer gives up on a class only for INVALID_ARGUMENT.
-        let update = plan(&disk, &request.wish)
-            .map_err(|error| ControllerError::Refused(format!("volume {uri}: {error}")))?;
-        if let Some(update) = update {
-            let changed = ctx.azure.disks().update(&op, uri, &update).await;
-            let changed = changed
-                .map_err(|error| ControllerError::azure(format!("changing volume {uri}"), error))?;
-            ctx.facts.put(uri, &changed);
-        }
-        Ok(())
+        let place = Place {
+            disk: &request.disk,
+            node: None,
+        };
+        let work = Box::pin(modify(&ctx, &request, &op));
+        ctx.in_sight(Act::Modify, place, work).await
     }
 
     fn encode((): ()) -> Self::WireReply {
@@ -76,4 +71,19 @@ impl Handler for Modify {
             sku: request.wish.sku.map(|sku| sku.to_string()),
         })
     }
+}
+
+async fn modify(ctx: &Controller, request: &Request, op: &Op) -> Result<(), ControllerError> {
+    let uri = &request.disk;
+    let disk = ctx.need_disk(op, uri).await?;
+    // The resizer gives up on a class only for INVALID_ARGUMENT.
+    let update = plan(&disk, &request.wish)
+        .map_err(|error| ControllerError::Refused(format!("volume {uri}: {error}")))?;
+    if let Some(update) = update {
+        let changed = ctx.azure.disks().update(op, uri, &update).await;
+        let changed = changed
+            .map_err(|error| ControllerError::azure(format!("changing volume {uri}"), error))?;
+        ctx.facts.put(uri, &changed);
+    }
+    Ok(())
 }

@@ -21,6 +21,7 @@ use super::attach::owner;
 use super::common::{Whereabouts, absent_volume, attachment_guards};
 use super::error::ControllerError;
 use super::facts::DiskFacts;
+use super::notices::{Act, Place};
 use super::ports::Claim;
 use crate::model::publish_context::PublishContext;
 use crate::model::volume_context::VolumeContext;
@@ -79,18 +80,13 @@ impl Handler for Publish {
         request: Request,
         op: Op,
     ) -> Result<PublishContext, ControllerError> {
-        let (facts, disk) = ctx.disk_facts(&op, &request.disk).await?;
-        request.access.on_disk(facts.shares)?;
-        let vm = ctx.ports.nodes.machine(&op, &request.node).await?;
-        let vm = vm.ok_or_else(|| ControllerError::NoNode(request.node.clone()))?;
-        let work = Work {
-            ctx: &ctx,
-            op: &op,
-            request: &request,
-            facts: &facts,
+        let place = Place {
+            disk: &request.disk,
+            node: Some(&request.node),
         };
-        let lun = Box::pin(work.attach(vm, disk)).await?;
-        Ok(context(request, &facts, lun))
+        let work = Box::pin(publish(&ctx, &request, &op));
+        let (facts, lun) = ctx.in_sight(Act::Attach, place, work).await?;
+        Ok(context(&request, &facts, lun))
     }
 
     fn encode(reply: PublishContext) -> Self::WireReply {
@@ -107,7 +103,26 @@ pub(super) fn node_name(text: String) -> Result<NodeName, ControllerError> {
         })
 }
 
-fn context(request: Request, facts: &DiskFacts, lun: Lun) -> PublishContext {
+async fn publish(
+    ctx: &Controller,
+    request: &Request,
+    op: &Op,
+) -> Result<(Arc<DiskFacts>, Lun), ControllerError> {
+    let (facts, disk) = ctx.disk_facts(op, &request.disk).await?;
+    request.access.on_disk(facts.shares)?;
+    let vm = ctx.ports.nodes.machine(op, &request.node).await?;
+    let vm = vm.ok_or_else(|| ControllerError::NoNode(request.node.clone()))?;
+    let work = Work {
+        ctx,
+        op,
+        request,
+        facts: &facts,
+    };
+    let lun = Box::pin(work.attach(vm, disk)).await?;
+    Ok((facts, lun))
+}
+
+fn context(request: &Request, facts: &DiskFacts, lun: Lun) -> PublishContext {
     let properties = if request.context.is_static() {
         facts.properties.clone()
     } else {
@@ -115,7 +130,7 @@ fn context(request: Request, facts: &DiskFacts, lun: Lun) -> PublishContext {
     };
     PublishContext {
         lun,
-        disk: request.disk,
+        disk: request.disk.clone(),
         unique_id: facts.unique_id.clone(),
         size: Some(facts.size.bytes()),
         properties,
@@ -239,10 +254,11 @@ impl Work<'_> {
             match dangling::decide(self.holder(holder).await?) {
                 Dangling::Release(other) => self.release(&other).await?,
                 Dangling::Held(place) => {
-                    return Err(ControllerError::State(format!(
-                        "volume {} is attached to {place}: it has to be detached there before node {} can have it",
-                        self.request.disk, self.request.node
-                    )));
+                    return Err(ControllerError::Held {
+                        disk: self.request.disk.clone(),
+                        place,
+                        node: self.request.node.clone(),
+                    });
                 }
             }
         }
@@ -278,6 +294,12 @@ impl Work<'_> {
 
     async fn release(&self, other: &VmRef) -> Result<(), ControllerError> {
         tracing::warn!(disk = %self.request.disk, machine = %other, "detaching a disk that nobody wants there");
+        let place = Place {
+            disk: &self.request.disk,
+            node: None,
+        };
+        let why = format!("from machine {other}: no VolumeAttachment wants it there");
+        self.ctx.tell_taken(place, "DanglingAttachment", &why);
         let engine = &self.ctx.attach;
         match engine
             .detach(self.op, other, &self.request.disk, How::Graceful)

@@ -15,6 +15,7 @@ use super::attach::error::AttachError;
 use super::attach::{force, owner};
 use super::common::{Whereabouts, attachment_guards, disk_guard};
 use super::error::ControllerError;
+use super::notices::{Act, Place};
 
 /// The RPC.
 #[derive(Debug)]
@@ -81,10 +82,18 @@ impl Handler for Unpublish {
             op: &op,
             disk: &disk,
         };
-        match request.node {
-            Some(node) => work.leave_node(&node).await,
-            None => work.leave_all().await,
-        }
+        let place = Place {
+            disk: &disk,
+            node: request.node.as_ref(),
+        };
+        let leave = async {
+            let left = match &request.node {
+                Some(node) => work.leave_node(node).await,
+                None => work.leave_all().await,
+            };
+            left.map_err(ControllerError::still_there)
+        };
+        ctx.in_sight(Act::Detach, place, Box::pin(leave)).await
     }
 
     fn encode((): ()) -> Self::WireReply {
@@ -146,6 +155,13 @@ impl Work<'_> {
         let how = force::decide(state, stuck);
         if how == How::Forced {
             tracing::warn!(disk = %self.disk, %node, ?state, ?stuck, "detaching without the guest");
+            let place = Place {
+                disk: self.disk,
+                node: Some(node),
+            };
+            let why =
+                "by force: its node is fenced or silent, and the disk did not come off otherwise";
+            self.ctx.tell_taken(place, "ForcedDetach", why);
         }
         how
     }

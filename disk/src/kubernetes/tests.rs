@@ -15,7 +15,8 @@ use http::{Request, Response};
 use http_body_util::Full;
 use serde_json::{Value, json};
 
-use super::{AzureDirectory, Claims, Directory, NoClaims, OwnNode, Slots};
+use super::own_node::OwnNode;
+use super::{AzureDirectory, Claims, Directory, NoClaims, Slots};
 use crate::controller::ports::{Attachments as _, Claim, NodeDirectory as _, NodeState};
 use crate::machines::AzureMachines;
 use crate::node::machine::NodeLabels as _;

@@ -7,12 +7,13 @@ use std::collections::HashMap;
 
 use azcsi_host::fsck::FsckPolicy;
 use azcsi_types::access::MaxShares;
-use azcsi_types::keys::{publish_context, volume_context};
+use azcsi_types::keys::{metadata, publish_context, volume_context};
 use azcsi_types::lun::Lun;
 use azcsi_types::params::{BadParam, ParamMap};
 use azcsi_types::size::{Bytes, GiB};
 
 use super::error::NodeError;
+use super::perf;
 
 /// Whether the driver made the disk empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +56,10 @@ pub struct VolumeContext {
     pub opt_in: OptIn,
     /// When to check the filesystem.
     pub fsck: FsckPolicy,
-    /// Queue settings, if any are wanted.
-    pub settings: Vec<(String, String)>,
+    /// What is wished of the device's queue.
+    pub perf: perf::Wish,
+    /// Namespace and name of the claim, if the provisioner told them.
+    pub claim: Option<(String, String)>,
 }
 
 impl VolumeContext {
@@ -102,28 +105,17 @@ impl VolumeContext {
             origin,
             opt_in,
             fsck: fsck(&mut map)?,
-            settings: settings(&mut map),
+            perf: perf::Wish::take(&mut map),
+            claim: claim(&mut map),
         })
     }
 }
 
-/// Queue settings of the volume's profile. They are best effort, so a profile that is not known is
-/// as good as none.
-fn settings(map: &mut ParamMap) -> Vec<(String, String)> {
-    let advanced = map.take_prefixed("device-setting/");
-    let profile = map.take(volume_context::PERF_PROFILE);
-    let profile = profile.map(|param| param.value.trim().to_ascii_lowercase());
-    let basic = [
-        ("queue/scheduler", "mq-deadline"),
-        ("queue/read_ahead_kb", "8"),
-    ];
-    match profile.as_deref() {
-        Some("advanced") => advanced,
-        Some("basic") => basic
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
-        _ => Vec::new(),
-    }
+/// The claim that the volume was made for; only for events.
+fn claim(map: &mut ParamMap) -> Option<(String, String)> {
+    let namespace = map.take(metadata::PVC_NAMESPACE)?.value;
+    let name = map.take(metadata::PVC_NAME)?.value;
+    Some((namespace, name))
 }
 
 fn partition(map: &mut ParamMap) -> Result<Option<u32>, BadParam> {
@@ -238,31 +230,12 @@ mod tests {
             ("createdEmpty", "false"),
             ("allowFormatNonBlank", "TRUE"),
             ("FsType", "XFS"),
-            ("perfProfile", "Advanced"),
-            ("device-setting/queue/nr_requests", "8"),
+            ("csi.storage.k8s.io/pvc/name", "data"),
+            ("csi.storage.k8s.io/pvc/namespace", "app"),
         ]))
         .unwrap();
         assert_eq!((new.origin, new.opt_in), (Origin::Filled, OptIn::NonBlank));
-        assert_eq!(
-            new.settings,
-            [("queue/nr_requests".to_owned(), "8".to_owned())]
-        );
-    }
-
-    #[test]
-    fn queue_settings_need_a_profile() {
-        let setting = ("device-setting/queue/nr_requests", "8");
-        for (profile, count) in [("none", 0), ("basic", 2), ("advanced", 1), ("other", 0)] {
-            let pairs = [setting, ("perfprofile", profile)];
-            let context = VolumeContext::decode(map(&pairs)).unwrap();
-            assert_eq!(context.settings.len(), count, "{profile}");
-        }
-        assert!(
-            VolumeContext::decode(map(&[setting]))
-                .unwrap()
-                .settings
-                .is_empty()
-        );
+        assert_eq!(new.claim, Some(("app".to_owned(), "data".to_owned())));
     }
 
     #[test]

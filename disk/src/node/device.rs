@@ -66,13 +66,17 @@ pub(crate) async fn locate(
     volume: &Volume,
     expected: &Expected,
 ) -> Result<Proven, NodeError> {
+    let begin = node.clock.now();
     let disk = wait(node, op, volume, expected.lun).await?;
     let guard = node
         .powers
         .devices
         .guard(&disk)
         .map_err(|error| changed(volume, error))?;
-    prove(node, op, volume, guard, expected).await
+    let proven = prove(node, op, volume, guard, expected).await?;
+    let took = node.clock.now().saturating_sub(begin);
+    node.metrics.found(proven.disk().transport, took);
+    Ok(proven)
 }
 
 /// Waits for the device at a slot.
@@ -188,7 +192,7 @@ async fn prove(
 
 fn refused(volume: &Volume, guard: &Guard, why: String) -> NodeError {
     let device = &guard.disk().name;
-    NodeError::Refused {
+    NodeError::WrongDisk {
         volume: volume.as_str().to_owned(),
         why: format!("device '{device}': {why}"),
     }

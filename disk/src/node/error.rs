@@ -46,6 +46,22 @@ pub enum NodeError {
         /// What is wrong, with the remedy.
         why: String,
     },
+    /// The device is, or may be, another disk than the volume's.
+    #[error("volume '{volume}' cannot be used: {why}")]
+    WrongDisk {
+        /// The volume.
+        volume: String,
+        /// What is wrong, with the remedy.
+        why: String,
+    },
+    /// What the device holds forbids to mount it, and to make a filesystem on it.
+    #[error("volume '{volume}' cannot be used: {why}")]
+    NotFormatted {
+        /// The volume.
+        volume: String,
+        /// What it holds.
+        why: String,
+    },
     /// Staged or published there in another way.
     #[error("'{path}' is in use in another way: {why}")]
     Incompatible {
@@ -144,7 +160,9 @@ impl Faulty for NodeError {
             Self::Field(error) => error.fault(),
             Self::Value { .. } => Fault::Invalid,
             Self::NoVolume { .. } | Self::NotThere { .. } => Fault::NotFound,
-            Self::Refused { .. } => Fault::Precondition,
+            Self::Refused { .. } | Self::WrongDisk { .. } | Self::NotFormatted { .. } => {
+                Fault::Precondition
+            }
             Self::Incompatible { .. } => Fault::Exists,
             Self::NotReady { .. } | Self::LeftMounted { .. } | Self::NodeFacts(_) => {
                 Fault::Unavailable

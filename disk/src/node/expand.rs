@@ -33,7 +33,6 @@ pub struct NodeExpandVolume;
 pub struct Request {
     volume: Volume,
     path: String,
-    staging: String,
     range: CapacityRange,
 }
 
@@ -54,7 +53,6 @@ impl Handler for NodeExpandVolume {
         Ok(Request {
             volume: Volume::decode(id)?,
             path,
-            staging: wire.staging_target_path,
             range,
         })
     }
@@ -109,8 +107,6 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
     let path: HostPath = request.path.parse().map_err(|_| not_there())?;
     let path = mounted::resolve(&path);
     let path = path.as_path();
-    let staging: Option<HostPath> = request.staging.parse().ok();
-    let staging = staging.as_ref().map(mounted::resolve);
     let table = mounted::table(node, volume)?;
     let is_filesystem = |mount: &&Mount| mount.fs_type.parse::<FsKind>().is_ok();
     let whole = |mount: &&Mount| mount.root == Path::new("/");
@@ -125,9 +121,9 @@ fn find(node: &Node, request: &Request) -> Result<Place, NodeError> {
             filesystem: None,
         });
     }
-    let mount = mount
-        .or_else(|| table.top(staging.as_ref()?.as_path()))
-        .ok_or_else(not_there)?;
+    // The path says which volume is meant. Where nothing is mounted at it, the staging path is no
+    // substitute: the caller would take a volume for grown that is not there (CSI: NOT_FOUND).
+    let mount = mount.ok_or_else(not_there)?;
     let kind: FsKind = mount.fs_type.parse().map_err(|_| not_there())?;
     if mount.is_filesystem_read_only() {
         return Err(NodeError::Refused {

@@ -10,6 +10,8 @@
 //! | [`record`] | what survives a restart |
 //! | [`health`] | what is wrong with a volume |
 //! | [`limits`] | how many data disks a machine size takes |
+//! | [`perf`] | queue settings for a performance profile |
+//! | [`metrics`], [`notices`] | what is counted, and what users are told |
 
 pub mod context;
 pub mod device;
@@ -21,16 +23,21 @@ pub mod health;
 pub mod identity;
 pub mod limits;
 pub mod machine;
+pub mod metrics;
 mod mounted;
+pub mod notices;
+pub mod perf;
 pub mod publish;
 pub mod publish_plan;
 pub mod record;
 pub mod service;
 pub mod stage;
+mod stage_content;
 mod stage_disk;
 pub mod stage_plan;
 pub mod stats;
 pub mod storage_health;
+mod tune;
 pub mod unpublish;
 pub mod unstage;
 pub mod volume;
@@ -43,7 +50,7 @@ use azcsi_host::devices::Devices;
 use azcsi_host::exec::Exec;
 use azcsi_host::fsck::Fsck;
 use azcsi_host::growfs::Grow;
-use azcsi_host::mkfs::Mkfs;
+use azcsi_host::mkfs::{Kernel, Mkfs, Slots};
 use azcsi_host::mount::Mounter;
 use azcsi_host::mountinfo::MountTable;
 use azcsi_host::rescan::Rescan;
@@ -57,7 +64,14 @@ use azcsi_types::clock::Clock;
 use health::Book;
 use identity::IdentityCheck;
 use machine::{Machine, NodeLabels};
+use metrics::NodeMetrics;
 use record::Records;
+
+use crate::notices::{Notices, Silent};
+
+/// From this version on the kernel gives a clone of a mounted btrfs an identity of its own
+/// (`temp_fsid`). Before, it may mount the one in place of the other.
+const BTRFS_TWINS: Kernel = Kernel(6, 7);
 
 /// How the node behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +96,9 @@ pub struct NodeConfig {
     pub confirm_wait: Duration,
     /// Apply queue settings that a volume asks for (`enable-perf-optimization`).
     pub tune: bool,
-    /// How many filesystems are made at once (`max-concurrent-format`).
-    pub formats: usize,
+    /// How many filesystems are made at once (`max-concurrent-format`,
+    /// `concurrent-format-timeout`).
+    pub formats: Slots,
 }
 
 impl Default for NodeConfig {
@@ -99,7 +114,10 @@ impl Default for NodeConfig {
             device_wait: Duration::from_secs(60),
             confirm_wait: Duration::from_secs(30),
             tune: false,
-            formats: 2,
+            formats: Slots {
+                at_once: 2,
+                patience: Duration::from_secs(300),
+            },
         }
     }
 }
@@ -127,6 +145,8 @@ pub struct Powers {
     pub tune: Tune,
     /// Which programs there are.
     pub tools: Tools,
+    /// Whether the kernel tells two btrfs with the same UUID apart.
+    pub tells_btrfs_twins: bool,
     /// Whether a mounted ext filesystem can grow.
     pub grows_mounted_ext: bool,
     /// Which boot this is.
@@ -136,7 +156,7 @@ pub struct Powers {
 impl Powers {
     /// Everything, over one set of roots.
     #[must_use]
-    pub fn new(roots: &Roots, clock: Arc<dyn Clock>, formats: usize) -> Self {
+    pub fn new(roots: &Roots, clock: Arc<dyn Clock>, formats: Slots) -> Self {
         let exec = Exec::new(Arc::clone(&clock));
         let tools = Tools::look();
         let table = MountTable::new(roots);
@@ -152,6 +172,7 @@ impl Powers {
             usage: UsageProbe::default(),
             tune: Tune::new(roots.clone()),
             tools,
+            tells_btrfs_twins: Kernel::running() >= BTRFS_TWINS,
             grows_mounted_ext: azcsi_host::growfs::may_grow_mounted_ext(roots),
             boot_id: boot.unwrap_or_default().trim().to_owned(),
         }
@@ -168,6 +189,8 @@ pub struct Node {
     pub(crate) powers: Powers,
     pub(crate) records: Records,
     pub(crate) health: Book,
+    pub(crate) notices: Arc<dyn Notices>,
+    pub(crate) metrics: NodeMetrics,
 }
 
 impl Node {
@@ -198,7 +221,19 @@ impl Node {
             powers,
             records: Records::new(state),
             health: Book::default(),
+            notices: Arc::new(Silent),
+            metrics: NodeMetrics::default(),
         })
+    }
+
+    /// The same node, with somebody who is told, and with metrics that are shown.
+    #[must_use]
+    pub fn observed(self, notices: Arc<dyn Notices>, metrics: NodeMetrics) -> Self {
+        Self {
+            notices,
+            metrics,
+            ..self
+        }
     }
 
     /// Seconds since 1970, for records.

@@ -18,6 +18,7 @@ use super::error::NodeError;
 use super::mounted;
 use super::record::{Intent, Record};
 use super::stage_disk;
+use super::tune;
 use super::volume::{Volume, path_guard};
 
 /// The RPC.
@@ -109,7 +110,10 @@ impl Handler for NodeStageVolume {
         let result = Box::pin(stage(&node, &request, &op)).await;
         match &result {
             Ok(()) => node.health.forget(&key),
-            Err(error) => node.health.remember(&key, error),
+            Err(error) => {
+                node.health.remember(&key, error);
+                node.tell_failure(&request, error);
+            }
         }
         result
     }
@@ -164,9 +168,7 @@ async fn stage(node: &Node, request: &Request, op: &Op) -> Result<(), NodeError>
     };
     let proven = device::locate(node, op, &request.volume, &expected).await?;
     refuse_system_disk(node, request, &proven)?;
-    if node.config.tune {
-        tune(node, op, request, &proven);
-    }
+    tune::device(node, op, request, &proven).await;
     match &request.mode {
         Mode::Block => {
             refuse_mounted(node, request)?;
@@ -224,15 +226,6 @@ fn refuse_system_disk(node: &Node, request: &Request, proven: &Proven) -> Result
         });
     }
     Ok(())
-}
-
-fn tune(node: &Node, op: &Op, request: &Request, proven: &Proven) {
-    let wanted = request.context.settings.iter().cloned();
-    let (settings, refused) = azcsi_host::tune::Settings::new(wanted);
-    let failed = node.powers.tune.apply(op, proven.disk(), &settings);
-    if !(failed.is_empty() && refused.is_empty()) {
-        tracing::warn!(volume = %request.volume.uri, ?failed, ?refused, "some queue settings were not made");
-    }
 }
 
 fn block_record(request: &Request, proven: &Proven, time: u64) -> Record {

@@ -8,10 +8,9 @@ use std::path::Path;
 
 use azcsi_host::HostError;
 use azcsi_host::devices::{Disk, Guard};
-use azcsi_host::growfs::{self, Mounted as GrowMounted};
-use azcsi_host::mkfs::Overwrite;
-use azcsi_host::mount::{Unmount, Wanted};
-use azcsi_host::probe::{self, Content};
+use azcsi_host::growfs::Mounted as GrowMounted;
+use azcsi_host::mkfs::Kernel;
+use azcsi_host::mount::{MountOptions, Unmount, Wanted};
 use azcsi_types::op::Op;
 
 use super::Node;
@@ -20,19 +19,19 @@ use super::error::NodeError;
 use super::mounted;
 use super::record::{Intent, Record};
 use super::stage::{self, Request, Wish, remember};
-use super::stage_plan::{self, AtStaging, Mounted, OnDevice, Rights};
+use super::stage_plan::{self, AtStaging, Mounted};
 
 /// Everything of one stage that does not change.
-struct Job<'a> {
-    node: &'a Node,
-    op: &'a Op,
-    request: &'a Request,
-    wish: &'a Wish,
-    proven: &'a Proven,
+pub(super) struct Job<'a> {
+    pub(super) node: &'a Node,
+    pub(super) op: &'a Op,
+    pub(super) request: &'a Request,
+    pub(super) wish: &'a Wish,
+    pub(super) proven: &'a Proven,
     /// The disk, or the partition of it that is wanted.
-    target: Disk,
+    pub(super) target: Disk,
     /// The same, kept from becoming another; `None` when it is the whole disk.
-    part: Option<Guard>,
+    pub(super) part: Option<Guard>,
 }
 
 /// Makes sure that the filesystem is mounted at the staging path.
@@ -59,6 +58,7 @@ pub(super) async fn filesystem(
         }
         AtStaging::CleanUp => {
             job.unmount(Unmount::DeviceGone).await?;
+            node.metrics.repaired();
             job.mount_fresh().await?;
         }
         AtStaging::Mount => job.mount_fresh().await?,
@@ -110,7 +110,7 @@ fn job<'a>(
 }
 
 impl Job<'_> {
-    fn volume(&self) -> &str {
+    pub(super) fn volume(&self) -> &str {
         self.request.volume.as_str()
     }
 
@@ -118,12 +118,12 @@ impl Job<'_> {
         self.request.staging.as_path()
     }
 
-    fn guard(&self) -> &Guard {
+    pub(super) fn guard(&self) -> &Guard {
         self.part.as_ref().unwrap_or(&self.proven.guard)
     }
 
     /// Checks that disk and partition are still what they were.
-    fn verify(&self) -> Result<(), NodeError> {
+    pub(super) fn verify(&self) -> Result<(), NodeError> {
         let devices = &self.node.powers.devices;
         self.proven
             .guard
@@ -148,6 +148,7 @@ impl Job<'_> {
     }
 
     async fn mount_fresh(&self) -> Result<(), NodeError> {
+        let options = self.options()?;
         if !self.wish.direct {
             self.prepare().await?;
         }
@@ -159,7 +160,7 @@ impl Job<'_> {
             source: self.target.node.clone(),
             target: self.staging().to_owned(),
             fs_type: self.wish.kind.name().to_owned(),
-            options: self.wish.options.clone(),
+            options,
         };
         if let Err(error) = self.node.powers.mounter.mount(self.op, wanted).await {
             let timed_out = matches!(error, HostError::TimedOut { .. });
@@ -174,63 +175,13 @@ impl Job<'_> {
         }
     }
 
-    /// Looks at the device, and checks or makes the filesystem.
-    async fn prepare(&self) -> Result<(), NodeError> {
-        let devices = &self.node.powers.devices;
-        self.guard()
-            .prove_unclaimed(devices)
-            .map_err(|error| device::changed(&self.request.volume, error))?;
-        let content = self.look().await?;
-        let context = &self.request.context;
-        match stage_plan::on_device(&content, self.wish.kind, &self.rights(), context.fsck) {
-            OnDevice::Refuse(why) => Err(NodeError::Refused {
-                volume: self.volume().to_owned(),
-                why,
-            }),
-            OnDevice::Mount { check } => {
-                if check {
-                    self.verify()?;
-                    let fsck = &self.node.powers.fsck;
-                    let checked = fsck.preen(self.op, &self.target.node).await;
-                    checked.map_err(|error| NodeError::step("checking", self.volume(), error))?;
-                }
-                self.grow_before_mount(&content).await
-            }
-            OnDevice::Format(overwrite) => self.format(overwrite).await,
-        }
-    }
-
-    /// Grows an ext filesystem while it is not mounted, if this process could not do it later. It
-    /// costs a full check, so it is only the second choice.
-    async fn grow_before_mount(&self, content: &Content) -> Result<(), NodeError> {
-        let powers = &self.node.powers;
-        let Content::Filesystem(found) = content else {
-            return Ok(());
-        };
-        let size = self.size()?;
-        let is_wanted = found.kind.is_ext() && !self.wish.read_only;
-        if powers.grows_mounted_ext || !is_wanted || !growfs::is_needed(found.bytes, size) {
-            return Ok(());
-        }
-        self.verify()?;
-        let node = &self.target.node;
-        let checked = powers.fsck.preen_fully(self.op, node).await;
-        checked.map_err(|error| NodeError::step("checking", self.volume(), error))?;
-        self.verify()?;
-        let grown = powers
-            .grow
-            .unmounted_ext(self.op, &self.to_grow(size))
-            .await;
-        grown.map_err(|error| NodeError::step("growing the filesystem", self.volume(), error))
-    }
-
-    fn size(&self) -> Result<u64, NodeError> {
+    pub(super) fn size(&self) -> Result<u64, NodeError> {
         self.guard()
             .size()
             .map_err(|error| device::changed(&self.request.volume, error))
     }
 
-    fn to_grow(&self, device: u64) -> GrowMounted {
+    pub(super) fn to_grow(&self, device: u64) -> GrowMounted {
         GrowMounted {
             kind: self.wish.kind,
             node: self.target.node.clone(),
@@ -239,62 +190,31 @@ impl Job<'_> {
         }
     }
 
-    async fn look(&self) -> Result<Content, NodeError> {
-        let path = self.target.node.clone();
-        let seed = self.request.volume.key().seed();
-        let looked = tokio::task::spawn_blocking(move || probe::inspect(&path, seed)).await;
-        match looked {
-            Ok(Ok(content)) => Ok(content),
-            Ok(Err(error)) => Err(NodeError::step("reading the disk", self.volume(), error)),
-            Err(_) => Err(NodeError::NotReady {
+    /// The mount options. On a device that takes no writes a journal cannot be replayed, so the
+    /// filesystem is mounted as it is; without that word the kernel refuses it when it was not
+    /// unmounted in order.
+    fn options(&self) -> Result<MountOptions, NodeError> {
+        let mut options = self.wish.options.clone();
+        if !self.node.powers.devices.is_write_protected(&self.target) {
+            return Ok(options);
+        }
+        if !self.wish.read_only {
+            return Err(NodeError::Refused {
                 volume: self.volume().to_owned(),
-                why: "reading the disk was cut off".to_owned(),
-            }),
+                why: "its device is write-protected: use the volume read only".to_owned(),
+            });
         }
-    }
-
-    fn rights(&self) -> Rights {
-        let earlier = self.node.records.get(&self.request.volume.key());
-        let is_unfinished = earlier.is_some_and(|record| {
-            record.intent == Intent::Formatting
-                && record.mark.is_same_attachment(&self.proven.mark)
-                && record.fs_type.as_deref() == Some(self.wish.kind.name())
-        });
-        Rights {
-            trust: self.proven.trust,
-            check: self.node.config.identity,
-            origin: self.request.context.origin,
-            opt_in: self.request.context.opt_in,
-            read_only: self.wish.read_only,
-            is_partition: self.part.is_some(),
-            is_unfinished,
-        }
-    }
-
-    /// Makes the filesystem. That it is being made is on the disk of the node before it begins.
-    async fn format(&self, overwrite: Overwrite) -> Result<(), NodeError> {
-        let key = self.request.volume.key();
-        let put = |intent| {
+        if let Some(option) = stage_plan::without_recovery(self.wish.kind, Kernel::running()) {
+            options.add(option);
+            let text = format!(
+                "volume '{}' is on a write-protected device and is mounted with {option}: what was \
+                 written last may be missing",
+                self.volume()
+            );
             self.node
-                .records
-                .put(&key, self.record(intent, ""))
-                .map_err(|error| NodeError::io("writing the record", self.volume(), error))
-        };
-        put(Intent::Formatting)?;
-        self.verify()?;
-        tracing::info!(volume = self.volume(), device = self.target.name, kind = %self.wish.kind, "making a filesystem");
-        let mkfs = &self.node.powers.mkfs;
-        mkfs.make(self.op, self.wish.kind, &self.target.node, overwrite)
-            .await
-            .map_err(|error| NodeError::step("making the filesystem", self.volume(), error))?;
-        self.verify()?;
-        match self.look().await? {
-            Content::Filesystem(made) if made.kind == self.wish.kind => put(Intent::None),
-            other => Err(NodeError::NotReady {
-                volume: self.volume().to_owned(),
-                why: format!("after making a filesystem the disk holds {other:?}"),
-            }),
+                .tell_flaw(self.request, "MountedWithoutRecovery", &text);
         }
+        Ok(options)
     }
 
     /// Whether what is mounted now is what was asked for.
@@ -351,7 +271,7 @@ impl Job<'_> {
     }
 
     /// The path is empty until something is mounted there.
-    fn record(&self, intent: Intent, staging_path: &str) -> Record {
+    pub(super) fn record(&self, intent: Intent, staging_path: &str) -> Record {
         Record {
             mark: self.proven.mark.clone(),
             fs_type: Some(self.wish.kind.name().to_owned()),

@@ -1,7 +1,7 @@
 //! What to do at a staging path, and with what is on a device. Pure.
 
 use azcsi_host::fsck::{self, FsckPolicy};
-use azcsi_host::mkfs::Overwrite;
+use azcsi_host::mkfs::{Kernel, Overwrite};
 use azcsi_host::probe::{Content, FsKind};
 
 use super::context::{OptIn, Origin};
@@ -52,6 +52,20 @@ pub const fn at_staging(mounted: Option<Mounted>) -> AtStaging {
         return AtStaging::Refuse("it is mounted there with other write access");
     }
     AtStaging::Staged
+}
+
+/// The mount option without which a filesystem on a write-protected device wants to replay its
+/// journal (mount options of the kernel's filesystems).
+#[must_use]
+pub fn without_recovery(kind: FsKind, kernel: Kernel) -> Option<&'static str> {
+    match kind {
+        FsKind::Ext2 => None,
+        FsKind::Ext3 | FsKind::Ext4 => Some("noload"),
+        FsKind::Xfs => Some("norecovery"),
+        // The newer word came with kernel 5.9; the older one goes away.
+        FsKind::Btrfs if kernel >= Kernel(5, 9) => Some("rescue=nologreplay"),
+        FsKind::Btrfs => Some("nologreplay"),
+    }
 }
 
 /// What a format depends on, beyond the content.
@@ -150,17 +164,18 @@ fn format(rights: &Rights, overwrite: Overwrite) -> OnDevice {
         return refuse("Azure has not confirmed which disk it is, so it is not formatted");
     }
     match (rights.origin, rights.opt_in, rights.check) {
+        (Origin::Filled, _, _) => {
+            refuse("was made from a copy, which is never formatted: make its filesystem by hand")
+        }
         (_, OptIn::Blank | OptIn::NonBlank, _) | (Origin::Empty, _, _) => {
             OnDevice::Format(overwrite)
         }
-        (Origin::Filled, _, _) => refuse(
-            "was made from a copy, which is never formatted; set allowFormat to true if it is meant",
-        ),
         // Volumes of older drivers carry no word on their origin. Blank ones were made empty.
         (Origin::Unknown, _, IdentityCheck::Compat) => OnDevice::Format(overwrite),
-        (Origin::Unknown, _, IdentityCheck::Strict) => {
-            refuse("nothing says that it was created empty; set allowFormat to true if it was")
-        }
+        (Origin::Unknown, _, IdentityCheck::Strict) => refuse(
+            "nothing says that it was created empty; if it was, set allowFormat to true in the \
+                 volumeAttributes of its PersistentVolume",
+        ),
     }
 }
 

@@ -5,8 +5,10 @@ mod support;
 
 mod bad_input;
 mod block;
+mod calls;
 mod collisions;
 mod content;
+mod copies;
 mod filesystems;
 mod identity;
 mod rig;

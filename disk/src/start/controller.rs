@@ -11,11 +11,12 @@ use azcsi_types::topology::Region;
 use super::error::StartError;
 use super::{Base, cloud};
 use crate::config::{self, Config, Mode};
-use crate::controller::ports::{Attachments, NodeDirectory};
 use crate::controller::service::ControllerService;
 use crate::controller::{Controller, Ports, Settings};
+use crate::kubernetes::notices::KubernetesNotices;
 use crate::kubernetes::{AzureDirectory, Claims, Directory, NoClaims, Slots};
 use crate::machines::AzureMachines;
+use crate::notices::{Notices, Silent};
 
 /// A controller that is ready to serve.
 #[derive(Debug)]
@@ -54,15 +55,16 @@ pub async fn build(config: &Config, base: &Base) -> Result<Option<Part>, StartEr
     };
     let settings = settings(&config.controller, &azure)?;
     let offered = settings.capabilities.clone();
-    let ports = ports(config, base, &azure);
+    let (ports, notices) = ports(config, base, &azure);
     let controller = Controller::new(azure, ports, settings, Arc::clone(&base.clock));
+    let controller = controller.with_notices(notices);
     Ok(Some(Part {
         controller: Arc::new(controller),
         offered,
     }))
 }
 
-fn ports(config: &Config, base: &Base, azure: &Azure) -> Ports {
+fn ports(config: &Config, base: &Base, azure: &Azure) -> (Ports, Arc<dyn Notices>) {
     let scope = GroupScope::ResourceGroup {
         subscription: azure.config().subscription_id.clone(),
         resource_group: azure.config().resource_group.clone(),
@@ -73,14 +75,21 @@ fn ports(config: &Config, base: &Base, azure: &Azure) -> Ports {
     } else {
         Slots::Ignored
     };
-    let (nodes, attachments): (Arc<dyn NodeDirectory>, Arc<dyn Attachments>) = match &base.kube {
-        Some(kube) => (
-            Arc::new(Directory::start(kube.clone(), machines)),
-            Arc::new(Claims::start(kube.clone(), &config.driver, slots)),
-        ),
-        None => (Arc::new(AzureDirectory(machines)), Arc::new(NoClaims)),
+    let Some(kube) = &base.kube else {
+        let ports = Ports {
+            nodes: Arc::new(AzureDirectory(machines)),
+            attachments: Arc::new(NoClaims),
+        };
+        return (ports, Arc::new(Silent));
     };
-    Ports { nodes, attachments }
+    let claims = Claims::start(kube.clone(), &config.driver, slots);
+    let followed = Some(claims.followed());
+    let notices = KubernetesNotices::start(kube.clone(), &config.driver, followed);
+    let ports = Ports {
+        nodes: Arc::new(Directory::start(kube.clone(), machines)),
+        attachments: Arc::new(claims),
+    };
+    (ports, Arc::new(notices))
 }
 
 fn settings(wanted: &config::Controller, azure: &Azure) -> Result<Settings, StartError> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use azcsi_host::Roots;
+use azcsi_host::mkfs::Slots;
 use azcsi_host::state::StateStore;
 use azcsi_kube::taints::{Limit, Removal, Repeat};
 use azcsi_proto::csi::v1::node_server::NodeServer;
@@ -13,11 +14,14 @@ use azcsi_rpc::capability::NodeCapabilities;
 use super::Base;
 use super::error::StartError;
 use crate::config::{self, Config};
-use crate::kubernetes::OwnNode;
+use crate::kubernetes::notices::KubernetesNotices;
+use crate::kubernetes::own_node::OwnNode;
 use crate::metadata::Metadata;
 use crate::node::machine::{NoLabels, NodeLabels};
+use crate::node::metrics::NodeMetrics;
 use crate::node::service::NodeService;
 use crate::node::{Node, NodeConfig, Powers, get_capabilities};
+use crate::notices::{Notices, Silent};
 
 /// Builds the node.
 ///
@@ -52,7 +56,12 @@ pub fn build(config: &Config, base: &Base) -> Result<Arc<Node>, StartError> {
     };
     let ports = (Arc::new(machine) as _, labels);
     let node = Node::new(node_config, Arc::clone(&base.clock), ports, powers, state)?;
-    Ok(Arc::new(node))
+    let notices: Arc<dyn Notices> = match &base.kube {
+        Some(kube) => Arc::new(KubernetesNotices::start(kube.clone(), &config.driver, None)),
+        None => Arc::new(Silent),
+    };
+    let metrics = NodeMetrics::shown(&base.metrics, super::METRICS);
+    Ok(Arc::new(node.observed(notices, metrics)))
 }
 
 /// Whether this process is root, as the kernel shows it.
@@ -73,7 +82,10 @@ fn node_config(settings: &config::Node) -> NodeConfig {
         reserved: settings.reserved_slots,
         identity: settings.identity,
         tune: settings.perf_optimization,
-        formats: usize::try_from(settings.formats).unwrap_or(2),
+        formats: Slots {
+            at_once: usize::try_from(settings.formats).unwrap_or(2),
+            patience: settings.format_patience,
+        },
         ..NodeConfig::default()
     }
 }

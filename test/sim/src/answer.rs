@@ -3,18 +3,19 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use serde_json::Value;
 
-use crate::call::{Answer, Call, Links, Reply};
+use crate::call::{Answer, Call, Reply};
 use crate::error::ArmError;
 use crate::faults::Effect;
 use crate::front_door::{self, Auth};
 use crate::lro::{self, Failure};
+use crate::operation_urls;
 use crate::requests::{self, Logged};
 use crate::route::Route;
-use crate::state::{Casing, Profile, State};
+use crate::state::{Casing, State};
 use crate::throttle::{Left, refused};
 use crate::world::{Provisioning, key};
 
@@ -32,6 +33,9 @@ pub(crate) fn answer(
     wall: SystemTime,
     request: &Request<Bytes>,
 ) -> Sent {
+    if let Some(target) = crate::files::target::Target::of(request) {
+        return crate::files::plane::answer(state, auth, wall, (request, &target));
+    }
     let class = requests::class(request.method(), request.uri().path());
     let effects = state.faults.on(&class, request.uri().path());
     let caller = front_door::caller(auth, request.headers(), wall);
@@ -137,11 +141,16 @@ fn handle(
         .arm((request.method(), &subscription, caller), now, left)?;
     gone(state, call, effects);
     exists(state, route, call)?;
+    crate::storage::front::exists(state, route, call)?;
     let wall_ms = state.wall_ms;
     let id = key(&call.id);
+    let place = crate::storage::front::region(state, &id);
     state
         .throttle
         .compute(route.policy, (&id, &subscription), (now, wall_ms), left)?;
+    state
+        .throttle
+        .windows(route.policy, (&subscription, &place), now)?;
     let mut answer = (route.handler)(state, call);
     if let Ok(reply) = &mut answer {
         twist(state, call, effects, reply);
@@ -209,7 +218,7 @@ fn twist(state: &mut State, call: &Call, effects: &[Effect], reply: &mut Reply) 
 }
 
 /// Faults that break the response itself; gives by how much it is held back.
-fn break_it(effect: &Effect, response: &mut Option<Response<Bytes>>) -> Duration {
+pub(crate) fn break_it(effect: &Effect, response: &mut Option<Response<Bytes>>) -> Duration {
     match effect {
         Effect::Latency { milliseconds } => return Duration::from_millis(*milliseconds),
         Effect::Timeout { milliseconds } => {
@@ -254,7 +263,7 @@ fn respond(
                 mangle(body, "");
             }
             if let (Some(call), Some((id, links))) = (call, &reply.operation) {
-                operation_headers(state, call, (id, *links), &mut headers);
+                operation_urls::headers(state, call, (id, *links), &mut headers);
             }
             put(
                 &mut headers,
@@ -294,7 +303,7 @@ fn respond(
     Some(response)
 }
 
-fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub(crate) fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if !value.is_empty()
         && let Ok(value) = HeaderValue::from_str(value)
     {
@@ -302,38 +311,9 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-fn named(headers: &mut HeaderMap, name: &str, value: &str) {
+pub(crate) fn named(headers: &mut HeaderMap, name: &str, value: &str) {
     if let Ok(name) = HeaderName::try_from(name) {
         put(headers, name, value);
-    }
-}
-
-/// The URLs that lead to an operation; they carry parameters that only the service understands.
-fn operation_headers(
-    state: &State,
-    call: &Call,
-    (id, links): (&str, Links),
-    headers: &mut HeaderMap,
-) {
-    let Some(operation) = state.world.operations.get(id) else {
-        return;
-    };
-    let version = call.query.get("api-version").unwrap_or("2024-07-01");
-    let sealed = crate::world::guid_of(id).replace('-', "");
-    let url = format!(
-        "{}/subscriptions/{}/providers/Microsoft.Compute/locations/{}/{}/{id}?p={sealed}&api-version={version}",
-        call.base, call.subscription, operation.location, operation.family
-    );
-    let poll = call.path.to_ascii_lowercase().contains("operations/");
-    if !poll {
-        named(headers, "azure-asyncoperation", &url);
-        named(headers, "azure-asyncnotification", "Enabled");
-    }
-    if links == Links::Both {
-        put(headers, LOCATION, &format!("{url}&monitor=true"));
-    }
-    if state.knobs.profile != Profile::Instant {
-        put(headers, RETRY_AFTER, "1");
     }
 }
 

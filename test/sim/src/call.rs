@@ -19,6 +19,9 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) body: Value,
     pub(crate) if_match: Option<String>,
+    pub(crate) if_none_match: Option<String>,
+    /// `x-ms-snapshot`: which snapshot of a share is meant.
+    pub(crate) snapshot: Option<String>,
     /// `https://host`.
     pub(crate) base: String,
     /// The URL as it came, for the next page.
@@ -79,7 +82,7 @@ impl Call {
                 "{}{}?api-version={version}&$skiptoken={token}",
                 self.base, self.path
             );
-            for name in ["$expand", "$filter", "statusOnly"] {
+            for name in ["$expand", "$filter", "$maxpagesize", "statusOnly"] {
                 if let Some(value) = self.query.get(name) {
                     let value = percent_encoding::utf8_percent_encode(
                         value,
@@ -101,6 +104,8 @@ pub(crate) enum Links {
     Async,
     /// With `Location`.
     Both,
+    /// `Location` alone.
+    Location,
 }
 
 /// What a handler gives back.

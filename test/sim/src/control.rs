@@ -79,6 +79,7 @@ impl ControlSite {
                 Some(reply(StatusCode::OK, &body))
             }
             (&Method::POST, "/_sim/clock/advance") => Some(self.advance(request.body())),
+            (&Method::POST, "/_sim/devices/lag") => Some(self.device_lag(request.body())),
             (&Method::POST, "/_sim/imds/throttle") => Some(self.throttle(request.body())),
             _ => None,
         }
@@ -99,6 +100,21 @@ impl ControlSite {
         self.clock.advance(by);
         self.backend.settle();
         reply(StatusCode::OK, &json!({"advanced": by.as_secs_f64()}))
+    }
+
+    fn device_lag(&self, body: &Bytes) -> Response<Bytes> {
+        let lag = match serde_json::from_slice::<Advance>(body) {
+            Ok(Advance { seconds }) => Duration::try_from_secs_f64(seconds).ok(),
+            Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.to_string()),
+        };
+        let Some(lag) = lag else {
+            return refuse(StatusCode::BAD_REQUEST, "seconds is a number from 0 on");
+        };
+        if !self.keeper.set_device_lag(lag) {
+            let reason = "only disks of virtual machines can be late: start with --host-link qmp";
+            return refuse(StatusCode::CONFLICT, reason);
+        }
+        reply(StatusCode::OK, &json!({"seconds": lag.as_secs_f64()}))
     }
 
     fn throttle(&self, body: &Bytes) -> Response<Bytes> {

@@ -51,6 +51,22 @@ impl ArmError {
         Self::new(StatusCode::NOT_FOUND, "ResourceNotFound", message).gateway()
     }
 
+    /// 404 by the front door, of a type of any provider.
+    pub(crate) fn missing(kind: &str, name: &str, group: &str) -> Self {
+        let message = format!(
+            "The Resource '{kind}/{name}' under resource group '{group}' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"
+        );
+        Self::new(StatusCode::NOT_FOUND, "ResourceNotFound", message).gateway()
+    }
+
+    /// 404 by the front door: what this is part of is not there.
+    pub(crate) fn no_parent(act: &str, kind: &str, parent: &str) -> Self {
+        let message = format!(
+            "Failed to perform '{act}' on resource(s) of type '{kind}', because the parent resource '{parent}' could not be found."
+        );
+        Self::new(StatusCode::NOT_FOUND, "ParentResourceNotFound", message).gateway()
+    }
+
     pub(crate) fn target(mut self, target: &str) -> Self {
         self.target = Some(target.to_owned());
         self

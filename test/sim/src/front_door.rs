@@ -17,41 +17,6 @@ use crate::serve::site::Scheme;
 use crate::state::State;
 use crate::world::key;
 
-/// API versions that compute types have.
-const COMPUTE_VERSIONS: [&str; 24] = [
-    "2020-06-30",
-    "2020-09-30",
-    "2020-12-01",
-    "2021-03-01",
-    "2021-04-01",
-    "2021-07-01",
-    "2021-08-01",
-    "2021-11-01",
-    "2021-12-01",
-    "2022-03-01",
-    "2022-03-02",
-    "2022-07-02",
-    "2022-08-01",
-    "2022-11-01",
-    "2023-01-02",
-    "2023-03-01",
-    "2023-04-02",
-    "2023-07-01",
-    "2023-09-01",
-    "2023-10-02",
-    "2024-03-01",
-    "2024-03-02",
-    "2024-07-01",
-    "2024-11-01",
-];
-const NEWER: [&str; 5] = [
-    "2025-01-02",
-    "2025-04-01",
-    "2025-11-01",
-    "2026-03-02",
-    "2026-04-01",
-];
-
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
 pub enum Auth {
@@ -237,12 +202,12 @@ fn version(place: &Place, query: &Query) -> Result<(), ArmError> {
         );
         return Err(ArmError::bad_request("InvalidApiVersionParameter", message));
     }
-    let known = COMPUTE_VERSIONS.iter().chain(&NEWER);
-    if place.provider.is_empty() || known.clone().any(|known| *known == version) {
+    let known = crate::versions::known(&place.provider);
+    if known.is_empty() || known.contains(&version) {
         return Ok(());
     }
     let kind = place.parts.get(place.types).map_or("", String::as_str);
-    let supported = known.copied().collect::<Vec<_>>().join(", ");
+    let supported = known.join(", ");
     let message = format!(
         "No registered resource provider found for location '' and API version '{version}' for type '{kind}'. The supported api-versions are '{supported}'."
     );
@@ -300,6 +265,12 @@ pub(crate) fn admit(
         query,
         body: body(request)?,
         if_match: header(http::header::IF_MATCH).map(str::to_owned),
+        if_none_match: header(http::header::IF_NONE_MATCH).map(str::to_owned),
+        snapshot: request
+            .headers()
+            .get("x-ms-snapshot")
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned),
         base: base(request),
         path: request.uri().path().to_owned(),
     };

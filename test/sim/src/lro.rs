@@ -35,6 +35,12 @@ pub enum Work {
     Power(Option<Power>),
     /// The machine goes.
     MachineDelete,
+    /// A storage account was made.
+    Account,
+    /// A network resource was made or changed.
+    Linked,
+    /// A network resource goes.
+    LinkedDelete,
     /// Nothing more than time.
     Nothing,
 }
@@ -202,6 +208,9 @@ pub(crate) fn settle(state: &mut State) {
         finish(state, &id);
         state.revision += 1;
     }
+    if !state.world.deleted_shares.is_empty() {
+        crate::storage::share_life::expire(state);
+    }
     forget(state);
 }
 
@@ -238,6 +247,12 @@ fn planned(state: &mut State, operation: &Operation) {
     if let Some(snapshot) = state.world.snapshots.get_mut(target) {
         snapshot.provisioning = Provisioning::Failed;
     }
+    if let Some(account) = state.world.accounts.get_mut(target) {
+        account.provisioning = Provisioning::Failed;
+    }
+    if let Some(linked) = state.world.network.get_mut(target) {
+        linked.provisioning = Provisioning::Failed;
+    }
     if let Some(machine) = state.world.machines.get_mut(target) {
         machine.provisioning = Provisioning::Failed;
         machine.running = None;
@@ -266,6 +281,15 @@ fn work(state: &mut State, operation: &Operation) -> Result<Option<Value>, Failu
         Work::Power(power) => Ok(vms::powered(state, target, *power)),
         Work::MachineDelete => {
             vms::remove(state, target);
+            Ok(None)
+        }
+        Work::Account => Ok(crate::storage::accounts::finish(state, target)),
+        Work::Linked => {
+            crate::network::life::finish(state, target);
+            Ok(None)
+        }
+        Work::LinkedDelete => {
+            crate::network::life::remove(state, target);
             Ok(None)
         }
         Work::Nothing => Ok(None),

@@ -58,10 +58,18 @@ impl Requests {
     }
 }
 
+/// Whether a path leads to an operation.
+pub(crate) fn is_poll(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    ["operations/", "operationresults/", "operationstatuses/"]
+        .iter()
+        .any(|word| lower.contains(word))
+}
+
 /// The class of a request: its method and what its path is about, without names.
 pub(crate) fn class(method: &http::Method, path: &str) -> String {
     let lower = path.to_ascii_lowercase();
-    if lower.contains("operations/") {
+    if is_poll(path) {
         return format!("{method} operation");
     }
     let below = lower

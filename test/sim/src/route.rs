@@ -5,7 +5,9 @@ use http::Method;
 
 use crate::call::{Answer, Call};
 use crate::compute::{access, disks, kept, snapshots, vms, vmss};
+use crate::network::nics;
 use crate::state::State;
+use crate::storage::{accounts, file_service, keys, shares, usage};
 use crate::throttle::Policy;
 
 /// What answers a request.
@@ -99,9 +101,45 @@ const RESOURCES: &[Route] = &routes! {
     PUT "rg" Arm kept::put_group;
 };
 
+const STORAGE: &[Route] = &routes! {
+    POST "checkNameAvailability" StorageRead accounts::check_name;
+    GET "rg/storageAccounts/*" StorageRead accounts::get;
+    GET "rg/storageAccounts" StorageList accounts::list;
+    GET "storageAccounts" StorageList accounts::list;
+    PUT "rg/storageAccounts/*" StorageWrite accounts::put;
+    PATCH "rg/storageAccounts/*" StorageWrite accounts::patch;
+    DELETE "rg/storageAccounts/*" StorageWrite accounts::delete;
+    POST "rg/storageAccounts/*/listKeys" StorageRead keys::list;
+    POST "rg/storageAccounts/*/regenerateKey" StorageWrite keys::regenerate;
+    POST "rg/storageAccounts/*/ListAccountSas" StorageRead keys::account_sas;
+    POST "rg/storageAccounts/*/ListServiceSas" StorageRead keys::service_sas;
+    GET "rg/storageAccounts/*/fileServices" StorageList file_service::list;
+    GET "rg/storageAccounts/*/fileServices/*" StorageRead file_service::get;
+    PUT "rg/storageAccounts/*/fileServices/*" StorageWrite file_service::put;
+    GET "rg/storageAccounts/*/fileServices/*/usages" StorageList usage::list;
+    GET "rg/storageAccounts/*/fileServices/*/usages/*" StorageRead usage::get;
+    GET "rg/storageAccounts/*/fileServices/*/shares" StorageList shares::list;
+    GET "rg/storageAccounts/*/fileServices/*/shares/*" StorageRead shares::get;
+    PUT "rg/storageAccounts/*/fileServices/*/shares/*" StorageWrite shares::put;
+    PATCH "rg/storageAccounts/*/fileServices/*/shares/*" StorageWrite shares::patch;
+    DELETE "rg/storageAccounts/*/fileServices/*/shares/*" StorageWrite shares::delete;
+    POST "rg/storageAccounts/*/fileServices/*/shares/*/restore" StorageWrite shares::restore;
+    POST "rg/storageAccounts/*/fileServices/*/shares/*/lease" StorageWrite shares::lease;
+    GET "locations/*/asyncoperations/*" Arm kept::poll;
+};
+
+const NETWORK: &[Route] = &routes! {
+    GET "rg/networkInterfaces/*" NetworkRead nics::get;
+};
+
 /// A provider's name and its routes; the empty name is ARM itself.
-pub(crate) const fn tables() -> [(&'static str, &'static [Route]); 2] {
-    [("", RESOURCES), ("Microsoft.Compute", COMPUTE)]
+pub(crate) const fn tables() -> [(&'static str, &'static [Route]); 4] {
+    [
+        ("", RESOURCES),
+        ("Microsoft.Compute", COMPUTE),
+        ("Microsoft.Storage", STORAGE),
+        ("Microsoft.Network", NETWORK),
+    ]
 }
 
 /// The names of a path, when it is one of this pattern.

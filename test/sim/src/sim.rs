@@ -13,6 +13,8 @@ use http::{Request, Response};
 
 use crate::answer::{self, Sent};
 use crate::faults::Script;
+use crate::files::Memory;
+use crate::files::contents::Contents;
 use crate::front_door::Auth;
 use crate::lro;
 use crate::requests::Logged;
@@ -43,6 +45,10 @@ pub struct SimOptions {
     pub managed_by_lag: Duration,
     /// Told of devices.
     pub link: Option<Arc<dyn HostLink>>,
+    /// What shares hold; memory when left out.
+    pub contents: Option<Arc<dyn Contents>>,
+    /// Whether the date of a signed request must be at most 15 minutes off.
+    pub checks_dates: bool,
 }
 
 impl SimOptions {
@@ -59,6 +65,8 @@ impl SimOptions {
             page_size: 50,
             managed_by_lag: Duration::ZERO,
             link: None,
+            contents: None,
+            checks_dates: true,
         }
     }
 }
@@ -91,9 +99,13 @@ impl Sim {
             page_size: options.page_size,
             managed_by_lag: options.managed_by_lag,
             link: options.link,
+            checks_dates: options.checks_dates,
         };
+        let contents = options
+            .contents
+            .unwrap_or_else(|| Arc::new(Memory::default()));
         Self(Arc::new(Shared {
-            state: Mutex::new(State::new(world, knobs)),
+            state: Mutex::new(State::new(world, knobs, contents)),
             clock: options.clock,
             time_scale: options.time_scale,
             auth: options.auth,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::faults::Faults;
+use crate::files::contents::Contents;
 use crate::latency;
 use crate::requests::Requests;
 use crate::throttle::Throttle;
@@ -65,12 +66,19 @@ pub(crate) struct Knobs {
     pub(crate) page_size: usize,
     pub(crate) managed_by_lag: Duration,
     pub(crate) link: Option<Arc<dyn HostLink>>,
+    /// Whether signed requests must be of about now; not when the clock runs at another speed than
+    /// the clients' own.
+    pub(crate) checks_dates: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) world: World,
     pub(crate) knobs: Knobs,
+    /// What shares hold.
+    pub(crate) contents: Arc<dyn Contents>,
+    /// Base URL of the data plane for accounts in the path; none for accounts in the host.
+    pub(crate) file_endpoint: Option<String>,
     /// Operations by the instant at which they end.
     pub(crate) due: BTreeSet<(Duration, String)>,
     pub(crate) throttle: Throttle,
@@ -92,7 +100,7 @@ impl Draw for State {
 }
 
 impl State {
-    pub(crate) fn new(world: World, knobs: Knobs) -> Self {
+    pub(crate) fn new(world: World, knobs: Knobs, contents: Arc<dyn Contents>) -> Self {
         let due = world
             .operations
             .values()
@@ -103,6 +111,8 @@ impl State {
             throttle: Throttle::new(knobs.profile),
             world,
             knobs,
+            contents,
+            file_endpoint: None,
             due,
             faults: Faults::default(),
             requests: Requests::default(),

@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::lro::Operation;
+use crate::network::model::Linked;
+use crate::storage::model::{Account, Deleted, Share};
+use crate::table::Table;
+
+pub use crate::guids::{guid, guid_of, mix};
 
 /// The form of an id that two spellings of it share.
 #[must_use]
@@ -350,6 +355,21 @@ pub struct World {
     pub encryption_sets: BTreeMap<String, Kept>,
     /// Disk accesses.
     pub disk_accesses: BTreeMap<String, Kept>,
+    /// Storage accounts.
+    #[serde(default)]
+    pub accounts: Table<Account>,
+    /// File shares that are there.
+    #[serde(default)]
+    pub shares: Table<Share>,
+    /// Deleted shares that can still be restored, by the key of the share and their version.
+    #[serde(default)]
+    pub deleted_shares: Table<Deleted>,
+    /// Networks, subnets, private endpoints and private DNS: by ARM id.
+    #[serde(default)]
+    pub network: Table<Linked>,
+    /// What the data plane knows of files beyond their contents.
+    #[serde(default)]
+    pub file_facts: Table<crate::files::facts::Facts>,
     /// Long-running operations by their guid.
     pub operations: BTreeMap<String, Operation>,
     /// Numbers drawn so far: the same requests draw the same ones.
@@ -463,34 +483,4 @@ impl Machine {
     pub fn etag(&self) -> String {
         format!("\"{}\"", self.etag)
     }
-}
-
-/// A GUID that is always the same for the same text.
-#[must_use]
-pub fn guid_of(text: &str) -> String {
-    let mut high = 0xcbf2_9ce4_8422_2325_u64;
-    let mut low = 0x9e37_79b9_7f4a_7c15_u64;
-    for byte in text.bytes() {
-        high = (high ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        low = mix(low ^ high);
-    }
-    guid(high, low)
-}
-
-/// A GUID of 128 bits.
-#[must_use]
-pub fn guid(high: u64, low: u64) -> String {
-    let bits = (u128::from(high) << 64) | u128::from(low);
-    uuid::Builder::from_random_bytes(bits.to_be_bytes())
-        .into_uuid()
-        .to_string()
-}
-
-/// One step of a generator that needs no state but a counter.
-#[must_use]
-pub const fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

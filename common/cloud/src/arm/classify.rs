@@ -13,7 +13,7 @@ const THROTTLED: [&str; 4] = [
     "ResourceRequestsThrottled",
     "ServerBusy",
 ];
-const CONFLICT: [&str; 12] = [
+const CONFLICT: [&str; 15] = [
     "AttachDiskWhileBeingDetached",
     "Conflict",
     "OperationPreempted",
@@ -26,8 +26,11 @@ const CONFLICT: [&str; 12] = [
     "StorageAccountOperationInProgress",
     "ShareBeingDeleted",
     "ShareSnapshotInProgress",
+    "AccountBeingCreated",
+    "SharingViolation",
+    "DeletePending",
 ];
-const CAPACITY: [&str; 7] = [
+const CAPACITY: [&str; 11] = [
     "QuotaExceeded",
     "SkuNotAvailable",
     "ZonalAllocationFailed",
@@ -35,6 +38,18 @@ const CAPACITY: [&str; 7] = [
     "OverconstrainedAllocationRequest",
     "OverconstrainedZonalAllocationRequest",
     "ResourceQuotaExceeded",
+    "MaxStorageAccountsCountPerSubscriptionExceeded",
+    "AccountLimitExceeded",
+    "ShareSnapshotCountExceeded",
+    "ShareSizeLimitReached",
+];
+/// Codes of a 404 that name exactly what was asked for, or something that it lived in and died with.
+const ABSENT: [&str; 5] = [
+    "ResourceNotFound",
+    "NotFound",
+    "DiskNotFound",
+    "ShareNotFound",
+    "ShareSnapshotNotFound",
 ];
 const TRANSIENT: [&str; 8] = [
     "InternalServerError",
@@ -66,11 +81,11 @@ impl ArmError {
         if !self.is_status(StatusCode::NOT_FOUND) {
             return None;
         }
-        if is("ParentResourceNotFound") {
+        if is("ParentResourceNotFound") || is("ParentNotFound") {
             Some(Absence::Parent)
         } else if is("ResourceGroupNotFound") {
             Some(Absence::Group)
-        } else if is("ResourceNotFound") || is("NotFound") || is("DiskNotFound") {
+        } else if ABSENT.into_iter().any(is) {
             Some(Absence::Resource)
         } else {
             None
@@ -136,7 +151,9 @@ impl ArmError {
     /// Quota or capacity of the zone or region is used up.
     #[must_use]
     pub fn is_quota(&self) -> bool {
-        self.any_of(&CAPACITY) || (self.has_code("OperationNotAllowed") && self.says("quota"))
+        self.any_of(&CAPACITY)
+            || self.account_limit().is_some()
+            || (self.has_code("OperationNotAllowed") && self.says("quota"))
     }
 
     /// The version of `If-Match` is not the present one.
@@ -237,6 +254,9 @@ impl ArmError {
         if self.is_vmss_instance_gone() || self.absence().is_some() {
             return Fault::NotFound;
         }
+        if self.is_share_already_there() {
+            return Fault::Exists;
+        }
         if self.is_owned_elsewhere() {
             return Fault::Precondition;
         }
@@ -300,6 +320,7 @@ impl Faulty for ArmError {
             ErrorKind::Answer => self.answer_fault(),
             ErrorKind::Deadline => Fault::Deadline,
             ErrorKind::Credentials => Fault::Unauthenticated,
+            ErrorKind::Invalid => Fault::Invalid,
             ErrorKind::Paused
             | ErrorKind::Transport
             | ErrorKind::TokenService

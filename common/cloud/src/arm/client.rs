@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::{ArmError, ErrorKind, InDoubt};
-use super::lro::{self, Start, Step, Watch};
+use super::lro::{self, Absent, Start, Step, Watch, absence, moved, result_of};
 use super::request::ArmRequest;
 use crate::auth::Tokens;
 use crate::environment::{ApiFamily, Environment};
@@ -42,9 +42,6 @@ impl fmt::Debug for ArmClient {
         write!(f, "ArmClient({})", self.0.environment.arm)
     }
 }
-
-/// How often a resource may be absent right after its creation was accepted.
-const INDEX_LAG_POLLS: u32 = 5;
 
 /// Reads the body of an answer.
 pub(crate) fn decode<T: DeserializeOwned>(response: &Response<Bytes>) -> Result<T, ArmError> {
@@ -134,13 +131,24 @@ impl ArmClient {
     ) -> Result<T, ArmError> {
         let mut request = self.request(method, family, id.as_str()).with_body(body)?;
         request.if_match = version.map(str::to_owned);
+        self.write_request(op, &request, id).await
+    }
+
+    /// Sends a write of a resource and reads its final state.
+    pub(crate) async fn write_request<T: DeserializeOwned>(
+        &self,
+        op: &Op,
+        request: &ArmRequest,
+        id: &ResourceId,
+    ) -> Result<T, ArmError> {
+        let family = request.family;
         let named = |error: ArmError| error.during(|| request.name());
-        let first = self.send(op, &request).await?;
+        let first = self.send(op, request).await?;
         let output = match lro::begin(&request.method, &first).map_err(named)? {
             Start::Done if first.body().is_empty() => None,
             Start::Done => return decode(&first).map_err(named),
             Start::Running(watch) => {
-                let followed = self.follow(op, &request, watch, &first).await;
+                let followed = self.follow(op, request, watch, &first).await;
                 followed.map_err(|error| error.doubted_like(&first))?
             }
         };
@@ -413,6 +421,9 @@ impl ArmClient {
         if let Some(version) = &request.if_match {
             builder = builder.header(http::header::IF_MATCH, version);
         }
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
+        }
         if request.body.is_some() {
             builder = builder.header(http::header::CONTENT_TYPE, "application/json");
         }
@@ -436,48 +447,6 @@ impl ArmClient {
         }
         tokio::time::sleep(pause).await;
         Ok(())
-    }
-}
-
-enum Absent {
-    Gone,
-    NotYet,
-    Error,
-}
-
-/// The result, when the end was seen at `watch`.
-fn result_of(
-    method: &Method,
-    watch: &Watch,
-    output: Option<Value>,
-) -> Result<Option<Value>, ArmError> {
-    match (watch, method) {
-        // Azure forgot the operation and the resource is at rest, but it is there.
-        (Watch::Resource, &Method::DELETE) => Err(ArmError::protocol(
-            "the delete was accepted, but the resource still exists",
-        )),
-        // The resource is not the result of its action.
-        (Watch::Resource, &Method::POST) => Ok(None),
-        _ => Ok(output),
-    }
-}
-
-/// What it means that the resource is absent while its operation runs.
-fn absence(method: &Method, watch: &Watch, error: &ArmError, seen: u32) -> Absent {
-    if *watch != Watch::Resource || !error.is_not_found() {
-        return Absent::Error;
-    }
-    match *method {
-        Method::DELETE => Absent::Gone,
-        Method::PUT if seen < INDEX_LAG_POLLS => Absent::NotYet,
-        _ => Absent::Error,
-    }
-}
-
-fn moved(watch: &mut Watch, to: String) {
-    match watch {
-        Watch::Status { url, .. } | Watch::Location { url } => *url = to,
-        Watch::Resource => {}
     }
 }
 

@@ -1,4 +1,4 @@
-//! What Azure Resource Manager answers when it does not do as asked.
+//! What Azure Resource Manager, or the file service, answers when it does not do as asked.
 //!
 //! Bodies come in many shapes: ARM's own, flat ones, OData, XML, HTML from a load balancer, none at
 //! all. All of them become one [`ArmError`] with owned text. What it means is in `classify.rs`.
@@ -16,8 +16,10 @@ use serde_json::Value;
 use crate::pipeline::retry::retry_after;
 use crate::pipeline::trace::redact;
 use crate::pipeline::transport::TransportError;
+use crate::storage::data_plane::xml;
 
-/// A call to Azure Resource Manager that did not succeed.
+/// A call to Azure Resource Manager or to the file service of an account that did not succeed. Both
+/// use the same codes, so both have one type.
 #[derive(Clone)]
 pub struct ArmError(Box<Parts>);
 
@@ -61,6 +63,8 @@ pub enum ErrorKind {
     TokenService,
     /// An answer that makes no sense, or a request that must not be sent.
     Protocol,
+    /// Not sent: what was given cannot be part of a request.
+    Invalid,
 }
 
 /// One level of an error: Azure nests the decisive code.
@@ -133,6 +137,14 @@ impl ArmError {
 
     pub(crate) fn protocol(message: impl Into<String>) -> Self {
         Self::of(ErrorKind::Protocol, message.into())
+    }
+
+    /// Nothing was sent, because `what` cannot be written into a request.
+    pub(crate) fn invalid(what: &str) -> Self {
+        Self::of(
+            ErrorKind::Invalid,
+            format!("{what} cannot be part of a request"),
+        )
     }
 
     pub(crate) fn of(kind: ErrorKind, message: String) -> Self {
@@ -294,15 +306,39 @@ fn parse_body(body: &Bytes) -> Parts {
             parts.target = outer.target;
             nested(root, DEPTH_LIMIT, &mut parts.details);
         }
-    } else if text.contains("<Error>") {
-        parts.code = element(text, "Code").unwrap_or_default();
-        parts.message = shorten(&element(text, "Message").unwrap_or_default());
+    } else if text.contains("<Error") {
+        from_xml(text, &mut parts);
     } else if let Some(title) = element(text, "title") {
         parts.message = shorten(&title);
     } else if !text.starts_with('<') {
         parts.message = shorten(text);
     }
     parts
+}
+
+/// The file service: `<Error><Code/><Message/>…</Error>`. What stands beside the two is kept, except
+/// values of headers, which could be secret.
+fn from_xml(text: &str, parts: &mut Parts) {
+    let Ok(root) = xml::parse(text.as_bytes()) else {
+        // Cut short: what can be read is better than nothing.
+        parts.code = element(text, "Code").unwrap_or_default();
+        parts.message = shorten(&element(text, "Message").unwrap_or_default());
+        return;
+    };
+    for child in &root.children {
+        let value = shorten(child.value().trim());
+        match child.name.to_ascii_lowercase().as_str() {
+            "code" => parts.code = value,
+            "message" => parts.message = value,
+            "headervalue" => {}
+            _ if value.is_empty() => {}
+            _ => parts.details.push(ErrorDetail {
+                code: child.name.clone(),
+                message: value,
+                target: None,
+            }),
+        }
+    }
 }
 
 fn field<'a>(object: &'a Value, names: &[&str]) -> Option<&'a Value> {

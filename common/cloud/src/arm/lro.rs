@@ -47,6 +47,9 @@ pub(crate) enum Step {
     Forgotten,
 }
 
+/// How often a resource may be absent right after its creation was accepted.
+const INDEX_LAG_POLLS: u32 = 5;
+
 /// Pauses between polls, in milliseconds, when Azure names none. A lone attach takes a few seconds,
 /// and Azure allows 15 status reads a minute for one machine.
 const PACE: [u64; 6] = [200, 800, 1500, 2500, 4000, 5000];
@@ -207,6 +210,54 @@ fn by_state(state: &ProvisioningState, body: Option<Value>, response: &Response<
             Step::Failed(ArmError::from_status_document(response, "Canceled"))
         }
         _ => Step::Running,
+    }
+}
+
+/// What an absent resource means for its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// The delete is done.
+    Gone,
+    /// The index lags behind the create.
+    NotYet,
+    /// It should be there.
+    Error,
+}
+
+/// The result, when the end was seen at `watch`.
+pub(crate) fn result_of(
+    method: &Method,
+    watch: &Watch,
+    output: Option<Value>,
+) -> Result<Option<Value>, ArmError> {
+    match (watch, method) {
+        // Azure forgot the operation and the resource is at rest, but it is there.
+        (Watch::Resource, &Method::DELETE) => Err(ArmError::protocol(
+            "the delete was accepted, but the resource still exists",
+        )),
+        // The resource is not the result of its action.
+        (Watch::Resource, &Method::POST) => Ok(None),
+        _ => Ok(output),
+    }
+}
+
+/// What it means that the resource is absent while its operation runs.
+pub(crate) fn absence(method: &Method, watch: &Watch, error: &ArmError, seen: u32) -> Absent {
+    if *watch != Watch::Resource || !error.is_not_found() {
+        return Absent::Error;
+    }
+    match *method {
+        Method::DELETE => Absent::Gone,
+        Method::PUT if seen < INDEX_LAG_POLLS => Absent::NotYet,
+        _ => Absent::Error,
+    }
+}
+
+/// The address of the operation has changed.
+pub(crate) fn moved(watch: &mut Watch, to: String) {
+    match watch {
+        Watch::Status { url, .. } | Watch::Location { url } => *url = to,
+        Watch::Resource => {}
     }
 }
 

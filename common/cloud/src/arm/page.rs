@@ -24,7 +24,7 @@ struct Page<T> {
 }
 
 impl ArmClient {
-    /// Every resource of a compute type in a scope.
+    /// Every resource of a type of the family's provider in a scope.
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         op: &Op,
@@ -32,15 +32,16 @@ impl ArmClient {
         scope: &GroupScope,
         kind: &str,
     ) -> Result<Vec<T>, ArmError> {
+        let provider = family.provider();
         let path = match scope {
             GroupScope::ResourceGroup {
                 subscription,
                 resource_group,
             } => format!(
-                "/subscriptions/{subscription}/resourceGroups/{resource_group}/providers/Microsoft.Compute/{kind}"
+                "/subscriptions/{subscription}/resourceGroups/{resource_group}/providers/{provider}/{kind}"
             ),
             GroupScope::Subscription { subscription } => {
-                format!("/subscriptions/{subscription}/providers/Microsoft.Compute/{kind}")
+                format!("/subscriptions/{subscription}/providers/{provider}/{kind}")
             }
         };
         self.list_path(op, family, &path, &[]).await

@@ -38,6 +38,8 @@ pub(crate) struct ArmRequest {
     pub(crate) family: ApiFamily,
     pub(crate) body: Option<Bytes>,
     pub(crate) if_match: Option<String>,
+    /// Headers of one resource type, such as `x-ms-snapshot`.
+    pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) repeatable: Repeatable,
 }
 
@@ -71,6 +73,7 @@ impl ArmRequest {
             family,
             body: None,
             if_match: None,
+            headers: Vec::new(),
         }
     }
 
@@ -88,8 +91,19 @@ impl ArmRequest {
             family: like.family,
             body: None,
             if_match: None,
+            headers: Vec::new(),
             repeatable: Repeatable::Yes,
         })
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(crate) const fn repeatable(mut self, repeatable: Repeatable) -> Self {
+        self.repeatable = repeatable;
+        self
     }
 
     pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self, ArmError> {
@@ -112,11 +126,14 @@ impl ArmRequest {
 
     /// Short form for messages: `PUT disks/pvc-1`.
     pub(crate) fn name(&self) -> String {
+        const PROVIDERS: &str = "/providers/";
         let lower = self.path.to_ascii_lowercase();
-        let at = lower.rfind("/microsoft.compute/");
-        let tail = at.map_or(self.path.as_str(), |at| {
-            &self.path[at + "/microsoft.compute/".len()..]
-        });
+        let type_at = |at: usize| {
+            let from = at + PROVIDERS.len();
+            Some(from + lower.get(from..)?.find('/')? + 1)
+        };
+        let at = lower.rfind(PROVIDERS).and_then(type_at);
+        let tail = at.map_or(self.path.as_str(), |at| &self.path[at..]);
         format!("{} {tail}", self.method)
     }
 }

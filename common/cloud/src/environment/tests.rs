@@ -174,3 +174,58 @@ async fn the_configuration_and_the_environment_choose_the_cloud() {
         .unwrap();
     assert!(!modern.api_versions.is_stack());
 }
+
+#[test]
+fn each_cloud_is_spoken_to_in_the_versions_that_it_has() {
+    let public = Environment::named("").unwrap().api_versions;
+    let china = Environment::named("azurechinacloud").unwrap().api_versions;
+    let stack = super::ApiVersions::stack();
+    for (family, modern, in_china, on_stack) in [
+        (
+            ApiFamily::StorageAccounts,
+            "2025-01-01",
+            "2023-05-01",
+            "2018-02-01",
+        ),
+        (
+            ApiFamily::FileShares,
+            "2025-01-01",
+            "2023-05-01",
+            "2025-01-01",
+        ),
+        (
+            ApiFamily::Networks,
+            "2025-05-01",
+            "2025-05-01",
+            "2018-11-01",
+        ),
+        (
+            ApiFamily::PrivateDns,
+            "2024-06-01",
+            "2024-06-01",
+            "2019-07-01",
+        ),
+        (ApiFamily::Disks, "2025-01-02", "2025-01-02", "2019-03-01"),
+    ] {
+        assert_eq!(public.of(family), modern, "{family:?}");
+        assert_eq!(china.of(family), in_china, "{family:?}");
+        assert_eq!(stack.of(family), on_stack, "{family:?}");
+    }
+    let mut china = china;
+    china.set(ApiFamily::FileShares, "2024-01-01");
+    assert_eq!(china.of(ApiFamily::FileShares), "2024-01-01");
+}
+
+#[tokio::test]
+async fn the_versions_of_a_cloud_survive_the_configuration() {
+    let transport = ServiceTransport::new(Script::new([]));
+    let config = crate::CloudConfig {
+        cloud: "AzureChinaCloud".to_owned(),
+        ..crate::CloudConfig::default()
+    };
+    let env = crate::config::Env::default();
+    let found = Environment::of(&config, &env, None, &transport)
+        .await
+        .unwrap();
+    assert_eq!(found.api_versions, super::ApiVersions::china());
+}

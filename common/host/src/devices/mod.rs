@@ -5,6 +5,7 @@
 //! lack them and some had wrong ones. Two devices that could both be meant are an error, never a
 //! choice.
 
+mod facts;
 mod guard;
 mod links;
 mod nvme;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use azcsi_types::lun::Lun;
 
+pub use facts::Impatient;
 pub use guard::{Changed, Guard};
 pub(crate) use nvme::controllers as nvme_controllers;
 pub(crate) use scsi::data_hosts as scsi_data_hosts;

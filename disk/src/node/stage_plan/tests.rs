@@ -1,10 +1,10 @@
 //! Tables: what is found, against what is done.
 
 use azcsi_host::fsck::FsckPolicy;
-use azcsi_host::mkfs::Overwrite;
+use azcsi_host::mkfs::{Kernel, Overwrite};
 use azcsi_host::probe::{Content, ExtState, Filesystem, FsKind};
 
-use super::{AtStaging, Mounted, OnDevice, Rights, at_staging, on_device};
+use super::{AtStaging, Mounted, OnDevice, Rights, at_staging, on_device, without_recovery};
 use crate::node::context::{OptIn, Origin};
 use crate::node::identity::{IdentityCheck, Trust};
 
@@ -122,6 +122,26 @@ fn the_owner_may_allow_what_is_not_known_but_never_what_is() {
     assert!(matches!(decide(&other, &rights), OnDevice::Refuse(_)));
     let xfs = filesystem(FsKind::Xfs, None);
     assert!(matches!(decide(&xfs, &rights), OnDevice::Refuse(_)));
+    rights.origin = Origin::Filled;
+    for copy in [Content::Blank, Content::Data { offset: 0 }] {
+        let decided = decide(&copy, &rights);
+        assert!(matches!(decided, OnDevice::Refuse(_)), "a copy: {copy:?}");
+    }
+}
+
+#[test]
+fn a_journal_is_left_alone_in_each_filesystem_s_own_word() {
+    let new = Kernel(6, 1);
+    for (kind, kernel, option) in [
+        (FsKind::Ext2, new, None),
+        (FsKind::Ext3, new, Some("noload")),
+        (FsKind::Ext4, new, Some("noload")),
+        (FsKind::Xfs, new, Some("norecovery")),
+        (FsKind::Btrfs, new, Some("rescue=nologreplay")),
+        (FsKind::Btrfs, Kernel(5, 4), Some("nologreplay")),
+    ] {
+        assert_eq!(without_recovery(kind, kernel), option, "{kind}");
+    }
 }
 
 #[test]

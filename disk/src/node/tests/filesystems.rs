@@ -94,6 +94,22 @@ async fn an_expand_waits_for_the_device_and_refuses_read_only() {
 }
 
 #[tokio::test]
+async fn the_staging_path_is_no_substitute_for_a_path_where_nothing_is_mounted() {
+    let mut rig = Rig::new();
+    rig.attach("d", 0, 16 * MIB);
+    let volume = volume("d", 0, "ext4");
+    rig.stage(&volume).await.unwrap();
+    let staging = rig.text("staging");
+    fs::create_dir(rig.path("pod")).unwrap();
+    for path in [rig.text("pod"), rig.text("nothing")] {
+        let grown = rig.expand_with(&volume, &path, 16 * MIB, |request| {
+            request.staging_target_path.clone_from(&staging);
+        });
+        assert_eq!(code(grown.await), Code::NotFound, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_clone_of_an_xfs_is_mounted_beside_its_source() {
     let mut rig = Rig::new();
     let one = rig.attach("one", 0, 320 * MIB);

@@ -14,16 +14,17 @@ use azcsi_rpc::{Dispatcher, Limits, SystemClock};
 use azcsi_types::clock::Clock;
 use azcsi_types::lun::Lun;
 use futures_util::future::BoxFuture;
-use tonic::{Code, Request, Status};
-use v1::node_server::Node as _;
+use tonic::{Code, Status};
 use v1::volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode::Mode};
 
 use super::support::{Loop, need_root};
 use crate::node::machine::{Look, Machine, MachineFacts, NoLabels, Unanswered};
+use crate::node::metrics::NodeMetrics;
 use crate::node::record::{Record, Records};
 use crate::node::service::NodeService;
 use crate::node::volume::VolumeKey;
 use crate::node::{Node, NodeConfig, Powers};
+use crate::notices::{Notice, Notices, Subject};
 
 pub(super) const MIB: u64 = 1024 * 1024;
 
@@ -59,10 +60,40 @@ impl Machine for Metadata {
     }
 }
 
+/// What users would be told: reasons and texts.
+#[derive(Debug, Default)]
+pub(super) struct Told(Mutex<Vec<Notice>>);
+
+impl Notices for Told {
+    fn tell(&self, notice: Notice) {
+        self.0.lock().unwrap().push(notice);
+    }
+}
+
+impl Told {
+    /// The reasons of what was told about the node.
+    pub(super) fn reasons(&self) -> Vec<&'static str> {
+        let told = self.0.lock().unwrap();
+        let of_node = told
+            .iter()
+            .filter(|notice| matches!(notice.subject, Subject::Node(_)));
+        of_node.map(|notice| notice.reason).collect()
+    }
+
+    /// What was told about a claim.
+    pub(super) fn of_claim(&self, name: &str) -> Vec<String> {
+        let told = self.0.lock().unwrap();
+        let about = |notice: &&Notice| matches!(&notice.subject, Subject::Claim { name: found, .. } if found == name);
+        told.iter().filter(about).map(|n| n.text.clone()).collect()
+    }
+}
+
 /// The node under test. Devices are dropped before the folder that holds their files.
 pub(super) struct Rig {
     pub(super) metadata: Arc<Metadata>,
-    service: NodeService,
+    pub(super) told: Arc<Told>,
+    change: fn(&mut Powers),
+    pub(super) service: NodeService,
     pub(super) loops: Vec<Loop>,
     folder: tempfile::TempDir,
 }
@@ -96,7 +127,7 @@ pub(super) fn volume(name: &str, lun: i64, fs: &'static str) -> Volume {
 }
 
 impl Volume {
-    fn capability(&self) -> v1::VolumeCapability {
+    pub(super) fn capability(&self) -> v1::VolumeCapability {
         let access_type = if self.is_block {
             AccessType::Block(BlockVolume {})
         } else {
@@ -114,13 +145,18 @@ impl Volume {
         }
     }
 
-    fn published(&self) -> HashMap<String, String> {
+    pub(super) fn published(&self) -> HashMap<String, String> {
         HashMap::from([("LUN".to_owned(), self.lun.to_string())])
     }
 }
 
 impl Rig {
     pub(super) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// A node whose powers are changed before it begins.
+    pub(super) fn with(change: fn(&mut Powers)) -> Self {
         need_root();
         let folder = tempfile::Builder::new()
             .prefix("azcsi-node-test")
@@ -128,9 +164,12 @@ impl Rig {
             .unwrap();
         let metadata = Arc::new(Metadata::default());
         metadata.clear();
-        let service = service(folder.path(), Arc::clone(&metadata));
+        let told = Arc::new(Told::default());
+        let service = service(folder.path(), &metadata, &told, change);
         Self {
             metadata,
+            told,
+            change,
             service,
             loops: Vec::new(),
             folder,
@@ -139,7 +178,7 @@ impl Rig {
 
     /// The plugin starts anew, with what it has on the disk.
     pub(super) fn restart(&mut self) {
-        self.service = service(self.folder.path(), Arc::clone(&self.metadata));
+        self.service = service(self.folder.path(), &self.metadata, &self.told, self.change);
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -176,165 +215,6 @@ impl Rig {
         symlink(&device.node, link).unwrap();
     }
 
-    pub(super) async fn stage_at(&self, volume: &Volume, path: &str) -> Result<(), Status> {
-        self.stage_with(volume, |request| {
-            request.staging_target_path = self.text(path)
-        })
-        .await
-    }
-
-    pub(super) async fn stage_with(
-        &self,
-        volume: &Volume,
-        change: impl FnOnce(&mut v1::NodeStageVolumeRequest),
-    ) -> Result<(), Status> {
-        let mut request = v1::NodeStageVolumeRequest {
-            volume_id: volume.id.clone(),
-            publish_context: volume.published(),
-            staging_target_path: self.text("staging"),
-            volume_capability: Some(volume.capability()),
-            volume_context: volume.context.clone(),
-            ..Default::default()
-        };
-        change(&mut request);
-        let answer = self.service.node_stage_volume(Request::new(request)).await;
-        answer.map(drop)
-    }
-
-    pub(super) async fn stage(&self, volume: &Volume) -> Result<(), Status> {
-        self.stage_at(volume, "staging").await
-    }
-
-    pub(super) async fn unstage(&self, volume: &Volume) -> Result<(), Status> {
-        self.unstage_at(volume, "staging").await
-    }
-
-    pub(super) async fn unstage_at(&self, volume: &Volume, path: &str) -> Result<(), Status> {
-        self.unstage_raw(volume, &self.text(path)).await
-    }
-
-    pub(super) async fn unstage_raw(&self, volume: &Volume, path: &str) -> Result<(), Status> {
-        let request = v1::NodeUnstageVolumeRequest {
-            volume_id: volume.id.clone(),
-            staging_target_path: path.to_owned(),
-        };
-        let answer = self
-            .service
-            .node_unstage_volume(Request::new(request))
-            .await;
-        answer.map(drop)
-    }
-
-    pub(super) async fn publish(&self, volume: &Volume, target: &str) -> Result<(), Status> {
-        self.publish_with(volume, target, |_| {}).await
-    }
-
-    pub(super) async fn publish_read_only(
-        &self,
-        volume: &Volume,
-        target: &str,
-    ) -> Result<(), Status> {
-        self.publish_with(volume, target, |request| request.readonly = true)
-            .await
-    }
-
-    pub(super) async fn publish_with(
-        &self,
-        volume: &Volume,
-        target: &str,
-        change: impl FnOnce(&mut v1::NodePublishVolumeRequest),
-    ) -> Result<(), Status> {
-        let mut request = v1::NodePublishVolumeRequest {
-            volume_id: volume.id.clone(),
-            publish_context: volume.published(),
-            staging_target_path: self.text("staging"),
-            target_path: self.text(target),
-            volume_capability: Some(volume.capability()),
-            volume_context: volume.context.clone(),
-            ..Default::default()
-        };
-        change(&mut request);
-        let answer = self
-            .service
-            .node_publish_volume(Request::new(request))
-            .await;
-        answer.map(drop)
-    }
-
-    pub(super) async fn unpublish(&self, volume: &Volume, target: &str) -> Result<(), Status> {
-        self.unpublish_raw(volume, &self.text(target)).await
-    }
-
-    pub(super) async fn unpublish_raw(&self, volume: &Volume, path: &str) -> Result<(), Status> {
-        let request = v1::NodeUnpublishVolumeRequest {
-            volume_id: volume.id.clone(),
-            target_path: path.to_owned(),
-        };
-        let answer = self
-            .service
-            .node_unpublish_volume(Request::new(request))
-            .await;
-        answer.map(drop)
-    }
-
-    pub(super) async fn expand(
-        &self,
-        volume: &Volume,
-        path: &str,
-        bytes: u64,
-    ) -> Result<u64, Status> {
-        let request = v1::NodeExpandVolumeRequest {
-            volume_id: volume.id.clone(),
-            volume_path: path.to_owned(),
-            capacity_range: Some(v1::CapacityRange {
-                required_bytes: i64::try_from(bytes).unwrap(),
-                limit_bytes: 0,
-            }),
-            ..Default::default()
-        };
-        let answer = self
-            .service
-            .node_expand_volume(Request::new(request))
-            .await?;
-        Ok(u64::try_from(answer.into_inner().capacity_bytes).unwrap())
-    }
-
-    pub(super) async fn stats(
-        &self,
-        volume: &Volume,
-        path: &str,
-    ) -> Result<Vec<v1::VolumeUsage>, Status> {
-        let request = v1::NodeGetVolumeStatsRequest {
-            volume_id: volume.id.clone(),
-            volume_path: path.to_owned(),
-            ..Default::default()
-        };
-        let answer = self
-            .service
-            .node_get_volume_stats(Request::new(request))
-            .await?;
-        Ok(answer.into_inner().usage)
-    }
-
-    /// Reasons of adverse health.
-    pub(super) async fn health(&self, volume: &Volume) -> Vec<String> {
-        let request = v1::NodeGetVolumeHealthRequest {
-            volume_id: volume.id.clone(),
-            ..Default::default()
-        };
-        let answer = self
-            .service
-            .node_get_volume_health(Request::new(request))
-            .await;
-        let health = answer.unwrap().into_inner().volume_health.unwrap();
-        assert_eq!(health.volume_id, volume.id);
-        health
-            .health_statuses
-            .into_iter()
-            .map(|entry| entry.reason)
-            .collect()
-    }
-
     pub(super) fn records(&self) -> Records {
         Records::new(StateStore::open(&self.path("state")).unwrap())
     }
@@ -354,7 +234,12 @@ pub(super) fn key(volume: &Volume) -> VolumeKey {
     VolumeKey::decode(volume.id.clone()).unwrap()
 }
 
-fn service(folder: &Path, metadata: Arc<Metadata>) -> NodeService {
+fn service(
+    folder: &Path,
+    metadata: &Arc<Metadata>,
+    told: &Arc<Told>,
+    change: fn(&mut Powers),
+) -> NodeService {
     let roots = Roots {
         dev: folder.join("dev"),
         ..Roots::default()
@@ -366,10 +251,13 @@ fn service(folder: &Path, metadata: Arc<Metadata>) -> NodeService {
         confirm_wait: Duration::ZERO,
         ..NodeConfig::default()
     };
-    let powers = Powers::new(&roots, Arc::clone(&clock), config.formats);
+    let mut powers = Powers::new(&roots, Arc::clone(&clock), config.formats);
+    change(&mut powers);
     let state = StateStore::open(&folder.join("state")).unwrap();
-    let sources = (metadata as Arc<dyn Machine>, Arc::new(NoLabels) as Arc<_>);
+    let machine: Arc<dyn Machine> = metadata.clone();
+    let sources = (machine, Arc::new(NoLabels) as Arc<_>);
     let node = Node::new(config, Arc::clone(&clock), sources, powers, state).unwrap();
+    let node = node.observed(told.clone(), NodeMetrics::default());
     NodeService::new(Arc::new(node), Dispatcher::new(clock, Limits::default()))
 }
 

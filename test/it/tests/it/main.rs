@@ -7,4 +7,5 @@ mod kubernetes;
 mod layering;
 mod line;
 mod model;
+mod told;
 mod world;

@@ -29,6 +29,7 @@ use v1::controller_server::Controller as Rpcs;
 
 pub(crate) use crate::kubernetes::Kubernetes;
 use crate::line::Line;
+use crate::told::Told;
 
 pub(crate) const SUBSCRIPTION: &str = "sub-1";
 pub(crate) const GROUP: &str = "Rg";
@@ -58,6 +59,7 @@ pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) line: Line,
     pub(crate) kubernetes: Arc<Kubernetes>,
+    pub(crate) told: Arc<Told>,
     pub(crate) controller: ControllerService,
 }
 
@@ -206,18 +208,20 @@ impl World {
         options.managed_by_lag = unusual.managed_by_lag;
         let sim = Sim::new(azure_world(&kubernetes), options);
         let line = Line::new(sim.clone());
-        let controller = Self::controller(&line, &kubernetes, unusual.limits, &clock);
+        let told = Arc::new(Told::default());
+        let controller = Self::controller(&line, (&kubernetes, &told), unusual.limits, &clock);
         Self {
             sim,
             line,
             kubernetes,
+            told,
             controller,
         }
     }
 
     fn controller(
         line: &Line,
-        kubernetes: &Arc<Kubernetes>,
+        (kubernetes, told): (&Arc<Kubernetes>, &Arc<Told>),
         limits: Limits,
         clock: &Arc<dyn Clock>,
     ) -> ControllerService {
@@ -232,7 +236,8 @@ impl World {
             nodes: kubernetes.clone(),
             attachments: kubernetes.clone(),
         };
-        let controller = Controller::new(azure, ports, settings(), Arc::clone(clock));
+        let controller =
+            Controller::new(azure, ports, settings(), Arc::clone(clock)).with_notices(told.clone());
         ControllerService::new(
             Arc::new(controller),
             Dispatcher::new(Arc::clone(clock), limits),
@@ -244,10 +249,12 @@ impl World {
         let clock: Arc<dyn Clock> =
             Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
         let line = Line::new(self.sim.clone());
-        let controller = Self::controller(&line, &self.kubernetes, Limits::default(), &clock);
+        let ports = (&self.kubernetes, &self.told);
+        let controller = Self::controller(&line, ports, Limits::default(), &clock);
         Self {
             sim: self.sim.clone(),
             line,
+            told: Arc::clone(&self.told),
             kubernetes: Arc::clone(&self.kubernetes),
             controller,
         }

@@ -48,7 +48,7 @@ pub enum HostLink {
     None,
     /// As a loop device under the node's device root; needs root.
     Loop,
-    /// In a QEMU virtual machine; comes with the node lab.
+    /// In a QEMU virtual machine whose monitor is `nodes/NAME/qmp.sock` in DIR: the node lab.
     Qmp,
 }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::discovery;
 use super::error::ApiError;
+use super::faults::Effect;
 use super::resources::Target;
 use super::select::Selector;
 use super::store::{PatchKind, Store};
@@ -35,26 +36,60 @@ pub async fn answer(store: Arc<Store>, request: Request<Bytes>) -> Response<Stub
         return refuse(&ApiError::NoSuchResource);
     };
     let query = Query::of(&parts.uri);
+    let fault = store.faults().next(&parts.method, &target);
+    match fault {
+        Some(Effect::Conflict) => {
+            let name = target.name.clone().unwrap_or_default();
+            return refuse(&ApiError::conflict(target.resource, &name));
+        }
+        Some(Effect::LostBefore) => std::future::pending::<()>().await,
+        Some(Effect::Stale | Effect::LostAfter) | None => {}
+    }
+    let reads = parts.method == Method::GET;
+    let response = perform(&store, &target, &query, (parts, body), fault);
+    if !reads {
+        store.settle();
+    }
+    if fault == Some(Effect::LostAfter) {
+        std::future::pending::<()>().await;
+    }
+    response
+}
+
+/// Carries the request out.
+fn perform(
+    store: &Arc<Store>,
+    target: &Target,
+    query: &Query,
+    (parts, body): (http::request::Parts, Bytes),
+    fault: Option<Effect>,
+) -> Response<StubBody> {
+    let dry = query.get("dryRun").is_some_and(|value| value == "All");
     let outcome = match (parts.method, target.name.is_some()) {
-        (Method::GET, false) if query.is("watch") => watch_collection(&store, &target, &query),
-        (Method::GET, false) => list(&store, &target, &query),
-        (Method::GET, true) => store
-            .get(&target)
-            .map(|o| json_response(StatusCode::OK, &o)),
+        (Method::GET, false) if query.is("watch") => watch_collection(store, target, query),
+        (Method::GET, false) => list(store, target, query),
+        (Method::GET, true) => match fault {
+            Some(Effect::Stale) => store.get_stale(target),
+            _ => store.get(target),
+        }
+        .map(|o| json_response(StatusCode::OK, &o)),
+        (Method::POST, false) if dry => body_json(&body)
+            .and_then(|body| store.would_create(target, body))
+            .map(|o| json_response(StatusCode::CREATED, &o)),
         (Method::POST, false) => body_json(&body)
-            .and_then(|body| store.create(&target, body))
+            .and_then(|body| store.create(target, body))
             .map(|o| json_response(StatusCode::CREATED, &o)),
         (Method::PUT, true) => body_json(&body)
-            .and_then(|body| store.replace(&target, body))
+            .and_then(|body| store.replace(target, body))
             .map(|o| json_response(StatusCode::OK, &o)),
         (Method::PATCH, true) => {
             let kind = parts
                 .headers
                 .get(CONTENT_TYPE)
                 .and_then(|v| v.to_str().ok());
-            patch(&store, &target, kind.unwrap_or_default(), &body)
+            patch(store, target, kind.unwrap_or_default(), &body)
         }
-        (Method::DELETE, true) => delete(&store, &target, &body),
+        (Method::DELETE, true) => delete(store, target, &body),
         _ => Err(ApiError::MethodNotAllowed),
     };
     outcome.unwrap_or_else(|error| refuse(&error))

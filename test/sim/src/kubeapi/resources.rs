@@ -40,14 +40,25 @@ impl Resource {
 }
 
 /// Everything the stub knows.
-pub static RESOURCES: [Resource; 8] = [
+pub static RESOURCES: [Resource; 19] = [
     Resource::new("", "nodes", "Node"),
     Resource::new("", "secrets", "Secret").in_namespaces(),
     Resource::new("", "events", "Event").in_namespaces(),
     Resource::new("", "persistentvolumes", "PersistentVolume"),
     Resource::new("", "persistentvolumeclaims", "PersistentVolumeClaim").in_namespaces(),
+    Resource::new("", "configmaps", "ConfigMap").in_namespaces(),
+    Resource::new("", "pods", "Pod").in_namespaces(),
+    Resource::new("apps", "daemonsets", "DaemonSet").in_namespaces(),
+    Resource::new("apps", "deployments", "Deployment").in_namespaces(),
+    Resource::new("apps", "replicasets", "ReplicaSet").in_namespaces(),
+    Resource::new("apps", "statefulsets", "StatefulSet").in_namespaces(),
+    Resource::new("batch", "cronjobs", "CronJob").in_namespaces(),
+    Resource::new("batch", "jobs", "Job").in_namespaces(),
+    Resource::new("coordination.k8s.io", "leases", "Lease").in_namespaces(),
     Resource::new("events.k8s.io", "events", "Event").in_namespaces(),
+    Resource::new("storage.k8s.io", "csidrivers", "CSIDriver"),
     Resource::new("storage.k8s.io", "csinodes", "CSINode"),
+    Resource::new("storage.k8s.io", "storageclasses", "StorageClass"),
     Resource::new("storage.k8s.io", "volumeattachments", "VolumeAttachment"),
 ];
 
@@ -137,6 +148,12 @@ pub fn of_object(object: &serde_json::Value) -> Option<&'static Resource> {
         .find(|r| r.kind == kind && r.api_version() == version)
 }
 
+/// The resource of a kind; kinds served twice are found in their first group.
+#[must_use]
+pub fn of_kind(kind: &str) -> Option<&'static Resource> {
+    RESOURCES.iter().find(|r| r.kind == kind)
+}
+
 fn find(group: &str, plural: &str) -> Option<&'static Resource> {
     RESOURCES
         .iter()
@@ -169,7 +186,7 @@ mod tests {
     #[test]
     fn what_is_not_served_is_not_found() {
         for path in [
-            "/api/v1/pods",
+            "/api/v1/services",
             "/apis/storage.k8s.io/v1beta1/csinodes",
             "/api/v1/secrets/s",
             "/api/v1/namespaces/a/nodes/n",

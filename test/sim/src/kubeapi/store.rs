@@ -7,10 +7,13 @@ use azcsi_types::clock::Clock;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::controllers::Controllers;
 use super::error::ApiError;
+use super::faults::Faults;
 use super::object;
 use super::patch;
 use super::resources::{self, Resource, Target};
+use super::rules;
 
 /// How many changes a watch may lag behind before it has to list again.
 const LOG_LENGTH: usize = 4096;
@@ -75,6 +78,8 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     inner: Mutex<Inner>,
     changed: watch::Sender<u64>,
+    controllers: Option<Controllers>,
+    faults: Faults,
 }
 
 impl Store {
@@ -89,7 +94,70 @@ impl Store {
             clock,
             inner: Mutex::new(inner),
             changed: watch::Sender::new(1),
+            controllers: None,
+            faults: Faults::default(),
         }
+    }
+
+    /// With the controllers that bind volumes, run workloads and attach disks. They act at once
+    /// after every request that writes.
+    #[must_use]
+    pub fn with_controllers(mut self) -> Self {
+        self.controllers = Some(Controllers::default());
+        self
+    }
+
+    /// The controllers, if they run.
+    #[must_use]
+    pub const fn controllers(&self) -> Option<&Controllers> {
+        self.controllers.as_ref()
+    }
+
+    /// Failures that are to come.
+    #[must_use]
+    pub const fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Lets the controllers act until nothing is left to do.
+    pub fn settle(&self) {
+        if let Some(controllers) = &self.controllers {
+            controllers.settle(self);
+        }
+    }
+
+    /// Whether a new object would be taken, without taking it.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn would_create(&self, target: &Target, body: Value) -> Result<Value, ApiError> {
+        let mut body = object::admit(target, body)?;
+        let name = object::name_for_create(&mut body)?;
+        let place = target.namespace.clone().unwrap_or_default();
+        let taken = (target.resource, place, name);
+        if self.lock().objects.contains_key(&taken) {
+            return Err(ApiError::exists(target.resource, &taken.2));
+        }
+        Ok(body)
+    }
+
+    /// One object as it was before its last change, if that is still known: what a reader sees whose
+    /// cache lags behind.
+    ///
+    /// # Errors
+    /// When it was not there.
+    pub fn get_stale(&self, target: &Target) -> Result<Arc<Value>, ApiError> {
+        let wanted = key(target);
+        let inner = self.lock();
+        let mine = inner.log.iter().rev().filter(|event| {
+            event.resource == wanted.0
+                && object::namespace(&event.object) == wanted.1
+                && object::name(&event.object) == wanted.2
+        });
+        let before = mine.skip(1).find(|event| event.change != Change::Deleted);
+        let found = before.map(|event| Arc::clone(&event.object));
+        drop(inner);
+        found.map_or_else(|| self.get(target), Ok)
     }
 
     /// A receiver that wakes with every change.
@@ -181,6 +249,7 @@ impl Store {
         self.change(target, |current| {
             let mut next = body.clone();
             object::keep_identity(&mut next, current);
+            rules::unchanged(target.resource, current, &next)?;
             Ok(object::only(target.part, current, next))
         })
     }
@@ -203,6 +272,7 @@ impl Store {
             }
             let mut next = object::admit(target, next)?;
             object::keep_identity(&mut next, current);
+            rules::unchanged(target.resource, current, &next)?;
             Ok(object::only(target.part, current, next))
         })
     }

@@ -6,6 +6,7 @@
 //! | [`loopdev`] | loop devices over the kernel's ioctls |
 //! | [`farm`] | each node's device root and its links |
 //! | [`mounts`] | who has a device mounted |
+//! | [`qmp`] | disks of QEMU virtual machines |
 //! | [`sync`] | brings all of it in line with the world |
 //!
 //! A disk that is shared by several nodes is one loop device with a name under each of them. Two
@@ -16,6 +17,7 @@ pub mod disks;
 pub mod farm;
 pub mod loopdev;
 pub mod mounts;
+pub mod qmp;
 pub mod sync;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +57,17 @@ pub enum LinkError {
         "{0} is missing: the saved world has this disk; restore the file, or start over with an empty --dir"
     )]
     NoContents(String),
+    /// The socket of a machine's monitor has a path that no socket can have.
+    #[error("{0}: the path is too long for a socket: choose a shorter --dir")]
+    LongPath(String),
+    /// A virtual machine does not take or give a disk.
+    #[error("the virtual machine of {node} does not do what Azure says")]
+    Machine {
+        /// Name of the node.
+        node: String,
+        /// Why.
+        source: qmp::monitor::MonitorError,
+    },
     /// A file or folder of the state directory.
     #[error("cannot {act} {path}")]
     Io {

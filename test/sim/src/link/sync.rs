@@ -7,8 +7,57 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::disks::Backing;
+use super::qmp::QmpLink;
 use super::{Attachment, LinkError, LoopLink, Taken};
+
+/// How devices appear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As loop devices of this machine.
+    Loop,
+    /// In QEMU virtual machines.
+    Qmp,
+}
+
+#[derive(Debug)]
+enum Link {
+    Loop(LoopLink),
+    Qmp(QmpLink),
+}
+
+impl Link {
+    const fn backing(&self) -> &Backing {
+        match self {
+            Self::Loop(link) => link.backing(),
+            Self::Qmp(link) => link.backing(),
+        }
+    }
+
+    fn attach(&self, wanted: &Attachment) -> Result<(), LinkError> {
+        match self {
+            Self::Loop(link) => link.attach(wanted),
+            Self::Qmp(link) => link.attach(wanted),
+        }
+    }
+
+    fn detach(&self, gone: &Attachment) -> Result<Taken, LinkError> {
+        match self {
+            Self::Loop(link) => link.detach(gone),
+            // Who uses a disk inside a virtual machine is not to be seen from here.
+            Self::Qmp(link) => link.detach(gone).map(|()| Taken::Clean),
+        }
+    }
+
+    fn resize(&self, disk: &str, bytes: u64) -> Result<(), LinkError> {
+        match self {
+            Self::Loop(link) => link.resize(disk, bytes),
+            Self::Qmp(link) => link.resize(disk, bytes),
+        }
+    }
+}
 
 /// Contents that should exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +89,7 @@ pub struct Pulled {
 /// Keeps files and devices in line.
 #[derive(Debug)]
 pub struct Sync {
-    link: LoopLink,
+    link: Link,
     done: Desired,
 }
 
@@ -49,8 +98,13 @@ impl Sync {
     ///
     /// # Errors
     /// When a disk of the world has no contents, or devices cannot be made.
-    pub fn start(dir: &Path, nodes: &[String], desired: &Desired) -> Result<Self, LinkError> {
-        let backing = super::disks::Backing::open(&dir.join("disks"))?;
+    pub fn start(
+        kind: Kind,
+        dir: &Path,
+        nodes: &[String],
+        desired: &Desired,
+    ) -> Result<Self, LinkError> {
+        let backing = Backing::open(&dir.join("disks"))?;
         let found: BTreeSet<String> = backing.keys()?.into_iter().collect();
         if let Some(missing) = desired.contents.keys().find(|key| !found.contains(*key)) {
             return Err(LinkError::NoContents(
@@ -58,7 +112,10 @@ impl Sync {
             ));
         }
         let attachments: Vec<Attachment> = desired.attachments.iter().cloned().collect();
-        let link = LoopLink::start(dir, nodes, &attachments)?;
+        let link = match kind {
+            Kind::Loop => Link::Loop(LoopLink::start(dir, nodes, &attachments)?),
+            Kind::Qmp => Link::Qmp(QmpLink::start(dir, nodes, &attachments)?),
+        };
         let this = Self {
             link,
             done: desired.clone(),
@@ -119,15 +176,24 @@ impl Sync {
         Ok(())
     }
 
-    /// Where a node's devices are.
+    /// Has devices appear so much later than Azure says; `false` where they cannot.
     #[must_use]
-    pub fn device_root(&self, node: &str) -> PathBuf {
-        self.link.farm().device_root(node)
+    pub fn set_lag(&self, lag: Duration) -> bool {
+        match &self.link {
+            Link::Loop(_) => false,
+            Link::Qmp(link) => {
+                link.set_lag(lag);
+                true
+            }
+        }
     }
 
     /// Takes all devices away; contents stay.
     pub fn shutdown(&self) {
-        self.link.shutdown();
+        match &self.link {
+            Link::Loop(link) => link.shutdown(),
+            Link::Qmp(link) => link.shutdown(),
+        }
     }
 
     fn create(&self, key: &str, wanted: &Contents) -> Result<(), LinkError> {

@@ -116,6 +116,13 @@ impl Keeper {
         kept.map_err(|_| KeepError::Stopped)?
     }
 
+    /// Has devices appear so much later than Azure says; `false` where they cannot.
+    #[must_use]
+    pub fn set_device_lag(&self, lag: Duration) -> bool {
+        let inner = self.lock();
+        inner.sync.as_ref().is_some_and(|sync| sync.set_lag(lag))
+    }
+
     /// Keeps what is left to keep and takes the devices away.
     pub fn shutdown(&self) {
         if let Err(error) = self.keep() {

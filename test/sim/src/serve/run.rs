@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use azcsi_types::clock::Clock;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -23,7 +23,7 @@ use crate::cli::client::ENDPOINTS_FILE;
 use crate::cli::{HostLink, ServeArgs};
 use crate::entra::Entra;
 use crate::kubeapi::{Store, seed};
-use crate::link::sync::Sync;
+use crate::link::sync::{Kind, Sync};
 use crate::persist::Journal;
 use crate::worldfile::WorldFile;
 
@@ -92,11 +92,6 @@ pub async fn run(args: ServeArgs, build: Build) -> anyhow::Result<()> {
 /// # Errors
 /// As [`run`].
 pub async fn start(args: &ServeArgs, build: Build) -> anyhow::Result<Running> {
-    if args.host_link == HostLink::Qmp {
-        bail!(
-            "--host-link qmp comes with the node lab and is not part of this build; use --host-link loop or none"
-        );
-    }
     let options = args.clone();
     super::limits::raise_open_files();
     let world = tokio::task::spawn_blocking(move || open(&options, build)).await??;
@@ -170,13 +165,14 @@ fn open(args: &ServeArgs, build: Build) -> anyhow::Result<World> {
         .filter(|(key, _)| key.starts_with(keeper::KUBE_PREFIX));
     kube.import(saved.map(|(_, object)| object));
     seed::nodes(&kube, &nodes).context("a node cannot be shown to Kubernetes")?;
-    let devices = args.host_link == HostLink::Loop;
-    let sync = if devices {
-        let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        Some(Sync::start(&dir, &names, &backend.desired())?)
-    } else {
-        None
+    let kind = match args.host_link {
+        HostLink::None => None,
+        HostLink::Loop => Some(Kind::Loop),
+        HostLink::Qmp => Some(Kind::Qmp),
     };
+    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    let sync = kind.map(|kind| Sync::start(kind, &dir, &names, &backend.desired()));
+    let sync = sync.transpose()?;
     let after = Duration::from_secs(u64::from(args.imds_lag));
     let lag = Arc::new(Lag::new(after, clock.clone()));
     let keeper = Keeper::new(backend.clone(), kube.clone(), clock.clone(), journal, sync);
@@ -191,7 +187,7 @@ fn open(args: &ServeArgs, build: Build) -> anyhow::Result<World> {
         kube,
         keeper,
         lag,
-        devices,
+        devices: kind == Some(Kind::Loop),
     })
 }
 

@@ -1,11 +1,15 @@
 //! The simulator's core through its service: no sockets, time by hand.
 
 #[cfg(test)]
+mod accounts;
+#[cfg(test)]
 mod attach;
 #[cfg(test)]
 mod disks;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod file_shares;
 #[cfg(test)]
 mod front_door;
 #[cfg(test)]
@@ -14,6 +18,8 @@ mod machines;
 mod operations;
 #[cfg(test)]
 mod snapshots;
+#[cfg(test)]
+mod storage_support;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -87,7 +87,7 @@ const WRITES: [(Rpc, &str, &str, &[Code]); 8] = [
         Rpc::Unpublish,
         "POST",
         "virtualMachines/attachDetachDataDisks",
-        &[Code::NotFound, Code::FailedPrecondition],
+        &[Code::NotFound],
     ),
     (
         Rpc::Expand,
@@ -257,9 +257,10 @@ impl Stage {
             Ok(()) => {}
             Err(status) => {
                 let code = status.code();
-                // INTERNAL is honest as long as nothing was done.
+                // INTERNAL is honest as long as nothing was done; an unpublish may never be given up.
+                let internal = code == Code::Internal && rpc != Rpc::Unpublish;
                 let known = COMMON.contains(&code) || own.contains(&code);
-                if !known && (code != Code::Internal || self.is_begun(rpc)) {
+                if !known && (!internal || self.is_begun(rpc)) {
                     return Err(format!("{what}: CSI does not allow {status:?}"));
                 }
                 let deletes = matches!(rpc, Rpc::Delete | Rpc::DeleteSnapshot | Rpc::Unpublish);

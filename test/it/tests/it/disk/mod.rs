@@ -5,3 +5,4 @@ mod codes;
 mod create;
 mod halfway;
 mod lifecycle;
+mod notices;

@@ -1,0 +1,146 @@
+//! The agent: one request per connection, each on its own thread.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+
+use super::{facts::Facts, nvme, pattern, relay, say, tools};
+use crate::wire::{AGENT_PORT, RUN, Reply, Request, Span};
+
+/// Programs that were started, by name.
+type Started = Arc<Mutex<BTreeMap<String, Child>>>;
+
+pub(super) fn run() -> Result<()> {
+    if Facts::read()?.nvme {
+        thread::spawn(|| {
+            let mut shown = BTreeMap::new();
+            loop {
+                nvme::follow(&mut shown);
+                tools::pause();
+            }
+        });
+    }
+    let listener = TcpListener::bind(("0.0.0.0", AGENT_PORT))?;
+    let started = Started::default();
+    say("ready");
+    for stream in listener.incoming().flatten() {
+        let started = Arc::clone(&started);
+        thread::spawn(move || {
+            if let Err(error) = serve(&stream, &started) {
+                say(&format!("agent: {error:#}"));
+            }
+        });
+    }
+    Ok(())
+}
+
+fn serve(stream: &TcpStream, started: &Started) -> Result<()> {
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    if line.is_empty() {
+        return Ok(());
+    }
+    let reply = serde_json::from_str(&line)
+        .context("the request")
+        .and_then(|request| answer(request, started))
+        .unwrap_or_else(|error| Reply::Failed {
+            why: format!("{error:#}"),
+        });
+    let mut text = serde_json::to_string(&reply)?;
+    text.push('\n');
+    let mut stream = stream;
+    Ok(stream.write_all(text.as_bytes())?)
+}
+
+fn answer(request: Request, started: &Started) -> Result<Reply> {
+    match request {
+        Request::Ping => {}
+        Request::Run { argv } => return run_to_end(&argv),
+        Request::Start { name, argv } => start(name, &argv, started)?,
+        Request::Stop { name } => stop(&name, started)?,
+        Request::Put { path, text } => put(&path, &text)?,
+        Request::Relay { listen, port } => relay::listen(&listen, port)?,
+        Request::Fill(span) => pattern::write(&span).with_context(|| span.path.clone())?,
+        Request::Check(span) => {
+            let wrong = pattern::check(&span).with_context(|| span.path.clone())?;
+            return Ok(Reply::Checked { wrong });
+        }
+        Request::WriteUntilError(span) => write_until_error(span)?,
+    }
+    Ok(Reply::Done)
+}
+
+fn run_to_end(argv: &[String]) -> Result<Reply> {
+    let output = tools::command(argv)?
+        .output()
+        .with_context(|| format!("{argv:?}"))?;
+    let signal = output.status.signal().map(|signal| 128 + signal);
+    Ok(Reply::Ran {
+        code: output.status.code().or(signal).unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn log(name: &str) -> String {
+    format!("{RUN}/{name}.log")
+}
+
+fn start(name: String, argv: &[String], started: &Started) -> Result<()> {
+    let log = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log(&name))?;
+    let child = tools::command(argv)?
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{argv:?}"))?;
+    let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+    started.insert(name, child);
+    Ok(())
+}
+
+fn stop(name: &str, started: &Started) -> Result<()> {
+    let child = {
+        let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.remove(name)
+    };
+    let mut child = child.with_context(|| format!("{name} was not started"))?;
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
+
+fn put(path: &str, text: &str) -> Result<()> {
+    if let Some(folder) = std::path::Path::new(path).parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text).with_context(|| path.to_owned())
+}
+
+fn write_until_error(span: Span) -> Result<()> {
+    let mut log = File::create(log("writer"))?;
+    thread::spawn(move || {
+        let mut rounds = 0_u64;
+        let error = loop {
+            match pattern::write(&span) {
+                Ok(()) => rounds += 1,
+                Err(error) => break error,
+            }
+            // The runner waits for this line; the last one tells the end.
+            let _ = writeln!(log, "round {rounds}");
+        };
+        let _ = writeln!(log, "ended after {rounds} rounds: {error}");
+    });
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! A node: a machine with the driver's node plugin in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use azcsi_proto::csi::v1::ProbeRequest;
+use azcsi_proto::csi::v1::identity_client::IdentityClient;
+use azcsi_proto::csi::v1::node_client::NodeClient;
+use serde_json::Value;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::machine::{Machine, qemu};
+use crate::wait::until;
+use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request};
+
+/// Name of the driver among the programs of the agent.
+const DRIVER: &str = "driver";
+/// Where ports of the host appear in the machine.
+const METADATA: &str = "169.254.169.254:80";
+const RESOURCE_MANAGER: &str = "169.254.169.253:443";
+
+/// Which sysfs the driver sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// With the places that an Azure machine shows.
+    #[default]
+    Azure,
+    /// As it is: the controllers of QEMU.
+    Plain,
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    /// Its machine.
+    pub machine: Machine,
+    dir: PathBuf,
+    /// Addresses in the machine, with the ports of the host that they lead to.
+    relays: BTreeMap<String, u16>,
+    kubeconfig: String,
+    channel: Channel,
+}
+
+fn port(url: &Value) -> Result<u16> {
+    let url = url.as_str().context("an address of the simulator")?;
+    let port = url.trim_end_matches('/').rsplit(':').next();
+    port.and_then(|port| port.parse().ok())
+        .with_context(|| format!("no port in {url}"))
+}
+
+impl Node {
+    /// A node with its machine, from what the simulator printed.
+    ///
+    /// # Errors
+    /// When that lacks something.
+    pub fn new(machine: Machine, dir: PathBuf, entry: &Value, endpoints: &Value) -> Result<Self> {
+        let kubernetes = port(&endpoints["kubernetes"])?;
+        let arm = port(&endpoints["arm"])?;
+        let loopback = |port: u16| (format!("127.0.0.1:{port}"), port);
+        let relays = [
+            (METADATA.to_owned(), port(&entry["imds"])?),
+            (RESOURCE_MANAGER.to_owned(), arm),
+            loopback(arm),
+            loopback(kubernetes),
+        ];
+        let file = endpoints["kubeconfig"].as_str().context("kubeconfig")?;
+        let url = format!("http://127.0.0.1:{}", machine.csi_port);
+        Ok(Self {
+            channel: Endpoint::from_shared(url)?.connect_lazy(),
+            relays: relays.into(),
+            kubeconfig: fs::read_to_string(file).with_context(|| file.to_owned())?,
+            machine,
+            dir,
+        })
+    }
+
+    /// Waits for the machine, and starts what a node has.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn come_up(&mut self) -> Result<()> {
+        self.machine.wait_ready().await?;
+        let agent = &self.machine.agent;
+        for (listen, port) in &self.relays {
+            let relay = Request::Relay {
+                listen: listen.clone(),
+                port: *port,
+            };
+            agent.ask(&relay).await?;
+        }
+        agent
+            .run(&["mount", "-o", "ro", "/dev/vda", "/opt/lab"])
+            .await?;
+        let put = Request::Put {
+            path: format!("{RUN}/kubeconfig"),
+            text: self.kubeconfig.clone(),
+        };
+        agent.ask(&put).await?;
+        self.start_driver(View::Azure).await
+    }
+
+    /// Starts the driver and waits until it says that it is ready.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn start_driver(&self, view: View) -> Result<()> {
+        let sys = match view {
+            View::Azure => AZURE_SYS,
+            View::Plain => "/sys",
+        };
+        let argv = [
+            "/opt/lab/azuredisk-csi".to_owned(),
+            "node".to_owned(),
+            format!("--endpoint=tcp://0.0.0.0:{CSI_PORT}"),
+            format!("--nodeid={}", self.machine.spec.name),
+            format!("--kubeconfig={RUN}/kubeconfig"),
+            format!("--sys-root={sys}"),
+            "--remove-not-ready-taint=false".to_owned(),
+            "-v=5".to_owned(),
+        ];
+        let start = Request::Start {
+            name: DRIVER.to_owned(),
+            argv: argv.to_vec(),
+        };
+        self.machine.agent.ask(&start).await?;
+        let what = format!("the driver on {}", self.machine.spec.name);
+        until(&what, || async {
+            let probe = IdentityClient::new(self.channel.clone())
+                .probe(ProbeRequest {})
+                .await;
+            let ready = probe.is_ok_and(|reply| reply.into_inner().ready != Some(false));
+            Ok(ready.then_some(()))
+        })
+        .await
+    }
+
+    /// Kills the driver.
+    ///
+    /// # Errors
+    /// When it was not started.
+    pub async fn stop_driver(&self) -> Result<()> {
+        let stop = Request::Stop {
+            name: DRIVER.to_owned(),
+        };
+        self.machine.agent.ask(&stop).await.map(drop)
+    }
+
+    /// The Node service.
+    #[must_use]
+    pub fn csi(&self) -> NodeClient<Channel> {
+        NodeClient::new(self.channel.clone())
+    }
+
+    /// Decoys whose contents changed.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn touched_decoys(&self) -> Result<Vec<String>> {
+        qemu::touched_decoys(&self.dir)
+    }
+
+    /// Collects what tells why a case failed.
+    pub async fn collect(&self, to: &Path) {
+        let name = &self.machine.spec.name;
+        let log = format!("{RUN}/{DRIVER}.log");
+        for (end, argv) in [
+            ("dmesg", vec!["dmesg"]),
+            ("driver.log", vec!["cat", log.as_str()]),
+            ("mounts", vec!["cat", "/proc/self/mountinfo"]),
+            ("lsblk", vec!["lsblk", "-O"]),
+        ] {
+            // A machine without power has nothing to tell; its console is kept.
+            if let Ok(text) = self.machine.agent.run(&argv).await {
+                let _ = fs::write(to.join(format!("{name}.{end}")), text);
+            }
+        }
+    }
+}

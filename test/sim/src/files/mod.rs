@@ -1,0 +1,28 @@
+//! The data plane of Azure Files: shares, directories, files, ranges and copies, with every
+//! signature checked.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `target`, `operation` | which account, share and path a request is about, and what it wants |
+//! | `access`, `shared_key`, `sas` | who asks, and whether they may |
+//! | `service`, `shares`, `directories`, `files`, `ranges`, `copies` | one kind of thing each |
+//! | `contents`, `memory`, `folder`, `facts` | what is in shares |
+//! | `plane` | a request's way through all that |
+
+pub(crate) mod access;
+pub mod contents;
+pub(crate) mod error;
+pub mod facts;
+mod memory;
+pub(crate) mod operation;
+pub(crate) mod plane;
+pub(crate) mod reply;
+pub(crate) mod sas;
+pub(crate) mod service;
+pub(crate) mod shared_key;
+pub(crate) mod shares;
+pub(crate) mod target;
+pub(crate) mod xml;
+
+pub use memory::Memory;
+pub use target::PathStyle;

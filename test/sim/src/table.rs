@@ -1,0 +1,126 @@
+//! A table of the world: a map that knows which of its keys were touched since they were last
+//! saved, so that saving one change does not look at everything else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Items by key. Reading goes through the map it derefs to; every way to change it notes the key.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    items: BTreeMap<String, T>,
+    touched: BTreeSet<String>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            items: BTreeMap::new(),
+            touched: BTreeSet::new(),
+        }
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = BTreeMap<String, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.items
+    }
+}
+
+impl<T> Table<T> {
+    /// As the map's own.
+    pub fn insert(&mut self, key: String, item: T) -> Option<T> {
+        self.touched.insert(key.clone());
+        self.items.insert(key, item)
+    }
+
+    /// As the map's own.
+    pub fn remove(&mut self, key: &str) -> Option<T> {
+        let gone = self.items.remove(key);
+        if gone.is_some() {
+            self.touched.insert(key.to_owned());
+        }
+        gone
+    }
+
+    /// As the map's own; the item counts as changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut T> {
+        let item = self.items.get_mut(key)?;
+        self.touched.insert(key.to_owned());
+        Some(item)
+    }
+
+    /// As the map's own; every item counts as changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.touched.extend(self.items.keys().cloned());
+        self.items.values_mut()
+    }
+
+    /// Removes what does not pass.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &T) -> bool) {
+        let touched = &mut self.touched;
+        self.items.retain(|key, item| {
+            let stays = keep(key, item);
+            if !stays {
+                touched.insert(key.clone());
+            }
+            stays
+        });
+    }
+
+    /// The keys touched since this was last asked.
+    pub fn take_touched(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.touched)
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Table<T> {
+    type Item = (&'a String, &'a T);
+    type IntoIter = std::collections::btree_map::Iter<'a, String, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<T: Serialize> Serialize for Table<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.items.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = BTreeMap::deserialize(deserializer)?;
+        Ok(Self {
+            items,
+            touched: BTreeSet::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_notes_its_key_and_reading_notes_none() {
+        let mut table = Table::default();
+        for key in ["a", "b", "c"] {
+            table.insert(key.to_owned(), 1);
+        }
+        assert_eq!(table.take_touched().len(), 3);
+        assert_eq!(table.get("a"), Some(&1));
+        assert!(table.take_touched().is_empty());
+        *table.get_mut("a").expect("a") = 2;
+        table.remove("b");
+        table.remove("missing");
+        table.retain(|key, _| key != "c");
+        let touched: Vec<String> = table.take_touched().into_iter().collect();
+        assert_eq!(touched, ["a", "b", "c"]);
+        assert_eq!(table.len(), 1);
+    }
+}
