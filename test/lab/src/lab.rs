@@ -197,7 +197,7 @@ impl Place {
 }
 
 impl Lab {
-    /// Starts everything; the machines at the same time.
+    /// Starts everything but the machines.
     ///
     /// # Errors
     /// The first part that does not come up.
@@ -224,12 +224,6 @@ impl Lab {
             decoys: false,
         };
         let files = Machine::new(&site, files, &place.dir.join(FILES)).await?;
-        for node in &mut nodes {
-            node.machine.switch_on()?;
-        }
-        for node in &mut nodes {
-            node.come_up().await?;
-        }
         Ok(Self {
             control,
             controller,
@@ -239,6 +233,20 @@ impl Lab {
             place: place.clone(),
             sim,
         })
+    }
+
+    /// Starts the nodes, all at the same time.
+    ///
+    /// # Errors
+    /// The first that does not come up.
+    pub async fn come_up(&mut self) -> Result<()> {
+        for node in &mut self.nodes {
+            node.machine.switch_on()?;
+        }
+        for node in &mut self.nodes {
+            node.come_up().await?;
+        }
+        Ok(())
     }
 
     /// Ends everything: machines first, then the controller and the simulator.

@@ -151,7 +151,7 @@ async fn run_cases(place: &Place, cases: &[&Case], failed: &Path) -> Result<()> 
     for case in cases {
         let mut running = match lab.take() {
             Some(lab) => lab,
-            None => start(place).await?,
+            None => start(place, failed).await?,
         };
         let began = Instant::now();
         let outcome = match (case.steps)(&mut running).await {
@@ -204,9 +204,15 @@ async fn run_cases(place: &Place, cases: &[&Case], failed: &Path) -> Result<()> 
     Ok(())
 }
 
-async fn start(place: &Place) -> Result<Lab> {
+async fn start(place: &Place, failed: &Path) -> Result<Lab> {
     let began = Instant::now();
-    let lab = Lab::start(place).await?;
+    let mut lab = Lab::start(place).await?;
+    if let Err(error) = lab.come_up().await {
+        let to = failed.join("start");
+        lab.collect(&to).await;
+        say(&format!("logs: {}", to.display()));
+        return Err(error);
+    }
     say(&format!("nodes up: {:.1} s", began.elapsed().as_secs_f64()));
     Ok(lab)
 }

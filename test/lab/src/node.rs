@@ -17,6 +17,7 @@ use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request};
 
 /// Name of the driver among the programs of the agent.
 const DRIVER: &str = "driver";
+const KUBECONFIG: &str = "/run/lab/kubeconfig";
 /// Where ports of the host appear in the machine.
 const METADATA: &str = "169.254.169.254:80";
 const RESOURCE_MANAGER: &str = "169.254.169.253:443";
@@ -39,7 +40,8 @@ pub struct Node {
     dir: PathBuf,
     /// Addresses in the machine, with the ports of the host that they lead to.
     relays: BTreeMap<String, u16>,
-    kubeconfig: String,
+    /// Files that the machine gets.
+    files: BTreeMap<&'static str, String>,
     channel: Channel,
 }
 
@@ -65,12 +67,20 @@ impl Node {
             loopback(arm),
             loopback(kubernetes),
         ];
-        let file = endpoints["kubeconfig"].as_str().context("kubeconfig")?;
+        let read = |key: &str| {
+            let file = endpoints[key].as_str().context("a file of the simulator")?;
+            fs::read_to_string(file).with_context(|| file.to_owned())
+        };
+        let files = [
+            (KUBECONFIG, read("kubeconfig")?),
+            // What the simulator's authority signed is trusted, as Azure's certificates are.
+            ("/etc/ssl/certs/ca-certificates.crt", read("caFile")?),
+        ];
         let url = format!("http://127.0.0.1:{}", machine.csi_port);
         Ok(Self {
             channel: Endpoint::from_shared(url)?.connect_lazy(),
             relays: relays.into(),
-            kubeconfig: fs::read_to_string(file).with_context(|| file.to_owned())?,
+            files: files.into(),
             machine,
             dir,
         })
@@ -93,11 +103,13 @@ impl Node {
         agent
             .run(&["mount", "-o", "ro", "/dev/vda", "/opt/lab"])
             .await?;
-        let put = Request::Put {
-            path: format!("{RUN}/kubeconfig"),
-            text: self.kubeconfig.clone(),
-        };
-        agent.ask(&put).await?;
+        for (path, text) in &self.files {
+            let put = Request::Put {
+                path: (*path).to_owned(),
+                text: text.clone(),
+            };
+            agent.ask(&put).await?;
+        }
         self.start_driver(View::Azure).await
     }
 
@@ -115,7 +127,7 @@ impl Node {
             "node".to_owned(),
             format!("--endpoint=tcp://0.0.0.0:{CSI_PORT}"),
             format!("--nodeid={}", self.machine.spec.name),
-            format!("--kubeconfig={RUN}/kubeconfig"),
+            format!("--kubeconfig={KUBECONFIG}"),
             format!("--sys-root={sys}"),
             "--remove-not-ready-taint=false".to_owned(),
             "-v=5".to_owned(),
@@ -126,7 +138,11 @@ impl Node {
         };
         self.machine.agent.ask(&start).await?;
         let what = format!("the driver on {}", self.machine.spec.name);
+        let running = Request::Running {
+            name: DRIVER.to_owned(),
+        };
         until(&what, || async {
+            self.machine.agent.ask(&running).await?;
             let probe = IdentityClient::new(self.channel.clone())
                 .probe(ProbeRequest {})
                 .await;

@@ -46,6 +46,11 @@ pub enum Request {
         /// Program and arguments.
         argv: Vec<String>,
     },
+    /// Fails, with the end of the log, when a program that was started has ended.
+    Running {
+        /// Its name.
+        name: String,
+    },
     /// Kills a program that was started, and waits for its end.
     Stop {
         /// Its name.

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use super::{facts::Facts, nvme, pattern, relay, say, tools};
 use crate::wire::{AGENT_PORT, RUN, Reply, Request, Span};
@@ -64,6 +64,7 @@ fn answer(request: Request, started: &Started) -> Result<Reply> {
         Request::Ping => {}
         Request::Run { argv } => return run_to_end(&argv),
         Request::Start { name, argv } => start(name, &argv, started)?,
+        Request::Running { name } => running(&name, started)?,
         Request::Stop { name } => stop(&name, started)?,
         Request::Put { path, text } => put(&path, &text)?,
         Request::Relay { listen, port } => relay::listen(&listen, port)?,
@@ -107,6 +108,19 @@ fn start(name: String, argv: &[String], started: &Started) -> Result<()> {
         .with_context(|| format!("{argv:?}"))?;
     let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
     started.insert(name, child);
+    Ok(())
+}
+
+fn running(name: &str, started: &Started) -> Result<()> {
+    let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+    let child = started
+        .get_mut(name)
+        .with_context(|| format!("{name} was not started"))?;
+    if let Some(status) = child.try_wait()? {
+        let text = fs::read_to_string(log(name)).unwrap_or_default();
+        let last = text.lines().last().unwrap_or_default();
+        bail!("{name} ended ({status}): {last}");
+    }
     Ok(())
 }
 
