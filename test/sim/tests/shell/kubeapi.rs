@@ -169,7 +169,7 @@ async fn selectors_choose_what_is_listed() {
 #[tokio::test]
 async fn what_is_not_served_and_what_is_not_understood_is_refused() {
     let store = store();
-    assert_eq!(get(&store, "/api/v1/pods").await.0, 404);
+    assert_eq!(get(&store, "/api/v1/services").await.0, 404);
     let (status, _) = patch(
         &store,
         &format!("{ATTACHMENTS}/a"),
