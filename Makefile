@@ -93,6 +93,12 @@ demo: setup ## a volume's whole life on real devices, told while it happens (DEM
 	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-demo
 	@$(AS_ROOT) $(TARGET)/debug/azcsi-demo --bin $(TARGET)/debug
 
+.PHONY: lab
+lab: ## the drivers on virtual nodes with hot-plugged disks and real shares (LAB=--quick: a selection)
+	@test/setup/lab.sh
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-lab
+	@$(TARGET)/debug/azcsi-lab --bin $(TARGET)/debug $(LAB)
+
 .PHONY: bench
 bench: setup ## speed and size of the release binaries, beside their budgets
 	$(CARGO) build --quiet --locked --release -p azcsi-sim -p azcsi-disk -p azcsi-bench

@@ -2,12 +2,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`guest`] | the program inside a machine: first process and agent |
+//! | [`cases`] | what is shown |
+//! | [`runner`] | one case after another, with times and logs |
+//! | [`lab`], [`node`], [`volume`], [`files`] | what runs, and what can be asked of it |
+//! | [`machine`], [`hub`] | virtual machines and the network between them |
 //! | [`image`] | kernel, root filesystem, initial ramdisk |
-//! | [`run`] | programs of the host |
+//! | [`guest`] | the program inside a machine: first process and agent |
 //! | [`wire`] | what runner and agent say to each other |
+//! | [`run`], [`wait`] | programs of the host; waiting for a condition |
 
 pub mod cases;
+pub mod files;
 pub mod guest;
 pub mod hub;
 pub mod image;
@@ -15,6 +20,7 @@ pub mod lab;
 pub mod machine;
 pub mod node;
 pub mod run;
+pub mod runner;
 pub mod volume;
 pub mod wait;
 pub mod wire;

@@ -1,16 +1,15 @@
 //! `azcsi-lab`: starts machines and runs cases on them.
 
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use azcsi_lab::cases::{ALL, Case};
 use azcsi_lab::image::Image;
-use azcsi_lab::lab::{Lab, Place};
+use azcsi_lab::lab::Place;
 use azcsi_lab::machine::accel::Accel;
+use azcsi_lab::runner::{self, say};
 use clap::Parser;
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,13 +38,6 @@ struct Arguments {
     cache: Option<PathBuf>,
     #[arg(long, env = "HOME", hide = true)]
     home: PathBuf,
-}
-
-fn say(line: &str) {
-    // Whoever closed the output does not want it.
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}");
-    let _ = out.flush();
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -126,7 +118,7 @@ async fn prepare_and_run(arguments: &Arguments, cases: &[&Case]) -> Result<()> {
         place.accel = Accel::probe(&place.image, &ramdisk).await?;
     }
     say(&format!("machines run with {}", place.accel.name()));
-    run_cases(&place, cases, &cache.join("failed")).await
+    runner::run(&place, cases, &cache.join("failed")).await
 }
 
 /// A folder for this run. What a killed run left is removed: its lock is free.
@@ -143,76 +135,4 @@ fn run_folder(cache: &Path) -> Result<(TempDir, File)> {
     let lock = File::create(folder.path().join("lock"))?;
     lock.lock()?;
     Ok((folder, lock))
-}
-
-async fn run_cases(place: &Place, cases: &[&Case], failed: &Path) -> Result<()> {
-    let mut lab = None;
-    let mut results: Vec<(&str, Duration, Result<()>)> = Vec::new();
-    for case in cases {
-        let mut running = match lab.take() {
-            Some(lab) => lab,
-            None => start(place, failed).await?,
-        };
-        let began = Instant::now();
-        let outcome = match (case.steps)(&mut running).await {
-            Ok(()) => running.audit().await,
-            failed => failed,
-        };
-        let took = began.elapsed();
-        match &outcome {
-            Ok(()) => say(&format!(
-                "ok      {:20} {:6.1} s",
-                case.name,
-                took.as_secs_f64()
-            )),
-            Err(error) => {
-                say(&format!(
-                    "FAILED  {:20} {:6.1} s  {error:#}",
-                    case.name,
-                    took.as_secs_f64()
-                ));
-                let to = failed.join(case.name);
-                running.collect(&to).await;
-                say(&format!("        logs: {}", to.display()));
-            }
-        }
-        // What a failed case left would only confuse the next one.
-        if outcome.is_ok() {
-            lab = Some(running);
-        } else {
-            let _ = running.stop().await;
-        }
-        results.push((case.name, took, outcome));
-    }
-    if let Some(lab) = lab {
-        lab.stop().await?;
-    }
-    let bad: Vec<&str> = results
-        .iter()
-        .filter(|(_, _, outcome)| outcome.is_err())
-        .map(|(name, ..)| *name)
-        .collect();
-    if !bad.is_empty() {
-        bail!(
-            "{} of {} cases failed: {}",
-            bad.len(),
-            results.len(),
-            bad.join(", ")
-        );
-    }
-    say(&format!("all {} cases passed", results.len()));
-    Ok(())
-}
-
-async fn start(place: &Place, failed: &Path) -> Result<Lab> {
-    let began = Instant::now();
-    let mut lab = Lab::start(place).await?;
-    if let Err(error) = lab.come_up().await {
-        let to = failed.join("start");
-        lab.collect(&to).await;
-        say(&format!("logs: {}", to.display()));
-        return Err(error);
-    }
-    say(&format!("nodes up: {:.1} s", began.elapsed().as_secs_f64()));
-    Ok(lab)
 }

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use azcsi_proto::csi::v1::ProbeRequest;
 use azcsi_proto::csi::v1::identity_client::IdentityClient;
 use azcsi_proto::csi::v1::node_client::NodeClient;
 use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::machine::agent::Agent;
 use crate::machine::{Machine, qemu};
 use crate::wait::until;
-use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request};
+use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request, Span};
 
 /// Name of the driver among the programs of the agent.
 const DRIVER: &str = "driver";
@@ -169,6 +170,69 @@ impl Node {
         NodeClient::new(self.channel.clone())
     }
 
+    /// Starts to write a pattern over and over.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub async fn writer(&self, span: &Span) -> Result<Writer> {
+        let agent = self.machine.agent.clone();
+        agent.ask(&Request::WriteUntilError(span.clone())).await?;
+        Ok(Writer { agent })
+    }
+
+    /// Fails when a mount of a volume is left.
+    ///
+    /// # Errors
+    /// The mounts.
+    pub async fn has_no_mount(&self, volume: &str) -> Result<()> {
+        let table = self
+            .machine
+            .agent
+            .run(&["cat", "/proc/self/mounts"])
+            .await?;
+        let left: Vec<&str> = table.lines().filter(|line| line.contains(volume)).collect();
+        ensure!(left.is_empty(), "still mounted: {left:?}");
+        Ok(())
+    }
+
+    /// How often the kernel has said something.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub async fn kernel_says(&self, what: &str) -> Result<usize> {
+        let log = self.machine.agent.run(&["dmesg"]).await?;
+        Ok(log.lines().filter(|line| line.contains(what)).count())
+    }
+
+    /// Waits until the kernel says something once more.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn wait_kernel_says(&self, what: &str, seen: usize) -> Result<()> {
+        until(&format!("'{what}' in the kernel's log"), || async {
+            Ok((self.kernel_says(what).await? > seen).then_some(()))
+        })
+        .await
+    }
+
+    /// Restarts the machine without the monitor's help, and waits until the node is up again.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub async fn restart(&mut self) -> Result<()> {
+        let agent = self.machine.agent.clone();
+        let boot = ["cat", "/proc/sys/kernel/random/boot_id"];
+        let before = agent.run(&boot).await?;
+        // The answer may or may not come before the end.
+        let _ = agent.shell("echo b > /proc/sysrq-trigger").await;
+        until("another start of the machine", || async {
+            let now = agent.run(&boot).await.ok();
+            Ok(now.filter(|now| *now != before).map(drop))
+        })
+        .await?;
+        self.come_up().await
+    }
+
     /// Decoys whose contents changed.
     ///
     /// # Errors
@@ -192,5 +256,56 @@ impl Node {
                 let _ = fs::write(to.join(format!("{name}.{end}")), text);
             }
         }
+    }
+}
+
+/// A program in the machine that writes a pattern over and over.
+#[derive(Debug)]
+pub struct Writer {
+    agent: Agent,
+}
+
+impl Writer {
+    async fn log(&self) -> Result<String> {
+        self.agent.run(&["cat", &format!("{RUN}/writer.log")]).await
+    }
+
+    /// Waits until it has written the pattern so often; says how often it has.
+    ///
+    /// # Errors
+    /// When it ended before.
+    pub async fn rounds(&self, wanted: usize) -> Result<usize> {
+        until("the writer", || async {
+            let log = self.log().await?;
+            let rounds = log.lines().filter(|line| line.starts_with("round")).count();
+            let ended = log.lines().find(|line| line.starts_with("ended"));
+            ensure!(ended.is_none(), "the writer {}", ended.unwrap_or_default());
+            Ok((rounds >= wanted).then_some(rounds))
+        })
+        .await
+    }
+
+    /// Waits until it met an error.
+    ///
+    /// # Errors
+    /// When it goes on writing.
+    pub async fn ended(&self) -> Result<()> {
+        until("the error of the writer", || async {
+            Ok(self.log().await?.contains("ended").then_some(()))
+        })
+        .await
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// When it had met an error.
+    pub async fn end(&self) -> Result<()> {
+        self.agent.ask(&Request::EndWriter).await?;
+        self.ended().await?;
+        let log = self.log().await?;
+        let end = log.lines().last().unwrap_or_default();
+        ensure!(end == "ended: as asked", "the writer {end}");
+        Ok(())
     }
 }

@@ -77,6 +77,8 @@ pub enum Request {
     /// Writes the pattern over and over until that fails, in the background; the result goes to the
     /// log of `writer`.
     WriteUntilError(Span),
+    /// Ends that writer after its round.
+    EndWriter,
 }
 
 /// A pattern at a place.

@@ -2,9 +2,19 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`life`] | life cycles on SCSI and NVMe, filesystem and block |
+//! | [`life`] | life cycles on SCSI and NVMe, with and without udev, late devices, many at once |
+//! | [`pull`] | disks that go while they are used, and slots that others get |
+//! | [`power`] | machines that lose power or restart |
+//! | [`grow`] | growth under a mounted filesystem |
+//! | [`share`] | clones beside their source, disks of several nodes, disks that are not ours |
+//! | [`files`] | plain SMB and NFS mounts |
 
+pub mod files;
+pub mod grow;
 pub mod life;
+pub mod power;
+pub mod pull;
+pub mod share;
 
 use std::pin::Pin;
 
@@ -12,8 +22,10 @@ use anyhow::Result;
 
 use crate::lab::Lab;
 
+/// What a case does, on its way.
+pub type Walk<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 /// What a case does.
-pub type Steps = for<'a> fn(&'a mut Lab) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
+pub type Steps = for<'a> fn(&'a mut Lab) -> Walk<'a>;
 
 /// A case.
 #[derive(Clone, Copy, Debug)]
@@ -28,31 +40,42 @@ pub struct Case {
     pub steps: Steps,
 }
 
-const fn case(name: &'static str, about: &'static str, steps: Steps) -> Case {
-    Case {
-        name,
-        about,
-        quick: true,
-        steps,
-    }
+macro_rules! cases {
+    ($($when:ident $name:literal $steps:path: $about:literal,)*) => {
+        &[$(Case {
+            name: $name,
+            about: $about,
+            quick: cases!(@ $when),
+            steps: |lab| Box::pin($steps(lab)),
+        }),*]
+    };
+    (@ always) => { true };
+    (@ full) => { false };
 }
 
 /// All of them, in the order in which they run.
-pub const ALL: &[Case] = &[
-    case(
-        "life-scsi-ext4",
-        "a filesystem on a SCSI disk, from create to delete, and again after a detach",
-        |lab| Box::pin(life::scsi_ext4(lab)),
-    ),
-    case("life-scsi-block", "a raw SCSI disk", |lab| {
-        Box::pin(life::scsi_block(lab))
-    }),
-    case(
-        "life-nvme-xfs",
-        "a filesystem on an NVMe namespace",
-        |lab| Box::pin(life::nvme_xfs(lab)),
-    ),
-    case("life-nvme-block", "a raw NVMe namespace", |lab| {
-        Box::pin(life::nvme_block(lab))
-    }),
-];
+pub const ALL: &[Case] = cases! {
+    always "life-scsi-ext4" life::scsi_ext4: "a filesystem on a SCSI disk, through detach and attach",
+    always "life-scsi-block" life::scsi_block: "a raw SCSI disk",
+    always "life-nvme-xfs" life::nvme_xfs: "a filesystem on an NVMe namespace",
+    always "life-nvme-block" life::nvme_block: "a raw NVMe namespace",
+    full "life-nvme-btrfs" life::nvme_btrfs: "btrfs on an NVMe namespace",
+    always "no-udev" life::without_udev: "a SCSI disk on a node without udev and without links",
+    always "only-links" life::only_links: "a SCSI disk on an unknown controller, found by its link",
+    always "late-device" life::late: "a device that appears seconds after the attach",
+    always "burst-scsi" life::burst_scsi: "32 disks at once, each the one it should be",
+    full "burst-nvme" life::burst_nvme: "the same with NVMe namespaces",
+    always "pull-scsi" pull::scsi: "a SCSI disk detached while it is written",
+    full "pull-nvme" pull::nvme: "an NVMe namespace detached while it is written",
+    always "slot-reuse-scsi" pull::reuse_scsi: "a slot that another disk gets while the first is mounted",
+    full "slot-reuse-nvme" pull::reuse_nvme: "the same with NVMe namespaces",
+    always "grow-scsi-ext4" grow::scsi_ext4: "growth three times in a row, no news of it from the device",
+    always "grow-nvme-xfs" grow::nvme_xfs: "growth three times in a row, told by the namespace",
+    always "clone-xfs" share::clone: "an XFS clone beside its source",
+    always "shared" share::shared: "one disk on two nodes, each sees what the other wrote",
+    always "decoys" share::decoys: "data disks between disks that look like them",
+    always "power-loss" power::loss: "a node loses power, the volume moves, the node comes back",
+    full "reboot" power::reboot: "a node restarts by itself, the volume is staged again",
+    always "smb" files::smb: "SMB 3.1.1 with encryption; the server stops, the network is cut",
+    always "nfs" files::nfs: "NFS 4.1; the server stops, the network is cut",
+};

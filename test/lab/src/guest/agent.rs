@@ -6,7 +6,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
@@ -14,8 +15,19 @@ use anyhow::{Context as _, Result, bail};
 use super::{facts::Facts, nvme, pattern, relay, say, tools};
 use crate::wire::{AGENT_PORT, RUN, Reply, Request, Span};
 
-/// Programs that were started, by name.
-type Started = Arc<Mutex<BTreeMap<String, Child>>>;
+/// What goes on in the background.
+#[derive(Debug, Default)]
+struct Background {
+    /// Programs that were started, by name.
+    programs: Mutex<BTreeMap<String, Child>>,
+    is_writing: Arc<AtomicBool>,
+}
+
+impl Background {
+    fn programs(&self) -> MutexGuard<'_, BTreeMap<String, Child>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 pub(super) fn run() -> Result<()> {
     if Facts::read()?.nvme {
@@ -28,7 +40,7 @@ pub(super) fn run() -> Result<()> {
         });
     }
     let listener = TcpListener::bind(("0.0.0.0", AGENT_PORT))?;
-    let started = Started::default();
+    let started = Arc::new(Background::default());
     say("ready");
     for stream in listener.incoming().flatten() {
         let started = Arc::clone(&started);
@@ -41,7 +53,7 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-fn serve(stream: &TcpStream, started: &Started) -> Result<()> {
+fn serve(stream: &TcpStream, started: &Background) -> Result<()> {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     if line.is_empty() {
@@ -59,7 +71,7 @@ fn serve(stream: &TcpStream, started: &Started) -> Result<()> {
     Ok(stream.write_all(text.as_bytes())?)
 }
 
-fn answer(request: Request, started: &Started) -> Result<Reply> {
+fn answer(request: Request, started: &Background) -> Result<Reply> {
     match request {
         Request::Ping => {}
         Request::Run { argv } => return run_to_end(&argv),
@@ -73,7 +85,8 @@ fn answer(request: Request, started: &Started) -> Result<Reply> {
             let wrong = pattern::check(&span).with_context(|| span.path.clone())?;
             return Ok(Reply::Checked { wrong });
         }
-        Request::WriteUntilError(span) => write_until_error(span)?,
+        Request::WriteUntilError(span) => write_until_error(span, &started.is_writing)?,
+        Request::EndWriter => started.is_writing.store(false, Ordering::SeqCst),
     }
     Ok(Reply::Done)
 }
@@ -94,7 +107,7 @@ fn log(name: &str) -> String {
     format!("{RUN}/{name}.log")
 }
 
-fn start(name: String, argv: &[String], started: &Started) -> Result<()> {
+fn start(name: String, argv: &[String], started: &Background) -> Result<()> {
     let log = fs::OpenOptions::new()
         .create(true)
         .append(true)
@@ -106,13 +119,13 @@ fn start(name: String, argv: &[String], started: &Started) -> Result<()> {
         .process_group(0)
         .spawn()
         .with_context(|| format!("{argv:?}"))?;
-    let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut started = started.programs();
     started.insert(name, child);
     Ok(())
 }
 
-fn running(name: &str, started: &Started) -> Result<()> {
-    let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+fn running(name: &str, started: &Background) -> Result<()> {
+    let mut started = started.programs();
     let child = started
         .get_mut(name)
         .with_context(|| format!("{name} was not started"))?;
@@ -124,9 +137,9 @@ fn running(name: &str, started: &Started) -> Result<()> {
     Ok(())
 }
 
-fn stop(name: &str, started: &Started) -> Result<()> {
+fn stop(name: &str, started: &Background) -> Result<()> {
     let child = {
-        let mut started = started.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut started = started.programs();
         started.remove(name)
     };
     let mut child = child.with_context(|| format!("{name} was not started"))?;
@@ -142,19 +155,24 @@ fn put(path: &str, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| path.to_owned())
 }
 
-fn write_until_error(span: Span) -> Result<()> {
+fn write_until_error(span: Span, is_writing: &Arc<AtomicBool>) -> Result<()> {
     let mut log = File::create(log("writer"))?;
+    is_writing.store(true, Ordering::SeqCst);
+    let is_writing = Arc::clone(is_writing);
     thread::spawn(move || {
         let mut rounds = 0_u64;
-        let error = loop {
+        let end = loop {
+            if !is_writing.load(Ordering::SeqCst) {
+                break "as asked".to_owned();
+            }
             match pattern::write(&span) {
                 Ok(()) => rounds += 1,
-                Err(error) => break error,
+                Err(error) => break error.to_string(),
             }
-            // The runner waits for this line; the last one tells the end.
+            // The runner waits for these lines; the last one tells the end.
             let _ = writeln!(log, "round {rounds}");
         };
-        let _ = writeln!(log, "ended after {rounds} rounds: {error}");
+        let _ = writeln!(log, "ended: {end}");
     });
     Ok(())
 }

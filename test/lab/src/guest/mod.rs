@@ -8,7 +8,7 @@ mod agent;
 mod boot;
 mod facts;
 mod nvme;
-mod pattern;
+pub mod pattern;
 mod relay;
 mod setup;
 mod sysview;

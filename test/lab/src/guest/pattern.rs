@@ -31,7 +31,10 @@ fn pieces(span: &Span) -> impl Iterator<Item = (u64, usize)> {
 }
 
 /// Writes the pattern and has it brought to the disk.
-pub(super) fn write(span: &Span) -> io::Result<()> {
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(span: &Span) -> io::Result<()> {
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -47,7 +50,10 @@ pub(super) fn write(span: &Span) -> io::Result<()> {
 }
 
 /// How many bytes are not the pattern. What is missing at the end counts.
-pub(super) fn check(span: &Span) -> io::Result<u64> {
+///
+/// # Errors
+/// When it cannot be read.
+pub fn check(span: &Span) -> io::Result<u64> {
     let file = File::open(&span.path)?;
     // What is in memory may never have reached the disk.
     nix::fcntl::posix_fadvise(

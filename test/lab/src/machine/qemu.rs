@@ -159,9 +159,15 @@ fn controllers(argv: &mut Vec<String>) {
         ("keys", SLOT_KEYS),
         ("nvme", SLOT_NVME),
     ] {
+        // A controller for data disks tells nobody that a disk grew: the driver has to look.
+        let silent = if id == "scsi1" {
+            ",param_change=off"
+        } else {
+            ""
+        };
         argv.extend([
             "-device".to_owned(),
-            format!("virtio-scsi-pci,id={id},addr={slot:02x}"),
+            format!("virtio-scsi-pci,id={id},addr={slot:02x}{silent}"),
         ]);
     }
 }
