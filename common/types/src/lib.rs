@@ -16,6 +16,7 @@
 //! | [`disk_uri`] | volume ids and snapshot ids of the disk driver |
 //! | [`secret`] | values that cannot be printed |
 //! | [`share`] | names of file shares, times that name their snapshots |
+//! | [`share_handle`] | volume ids and snapshot ids of the file driver |
 //! | [`size`] | bytes, GiB and capacity ranges |
 //! | [`sku`] | disk SKUs and what each allows |
 //! | [`topology`] | zones and topology segments |
@@ -37,6 +38,7 @@ pub mod params;
 pub mod resource_id;
 pub mod secret;
 pub mod share;
+pub mod share_handle;
 pub mod size;
 pub mod sku;
 pub mod topology;

@@ -1,0 +1,1 @@
+//! The Controller service: Azure, no mounts.
