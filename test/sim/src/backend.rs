@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ProfileName, ServeArgs};
 use crate::faults::Script;
+use crate::files::folder::Folder;
 use crate::front_door::Auth;
 use crate::imds::document::{DataDisk, Instance};
 use crate::kubeapi::seed::NodeFacts;
@@ -47,6 +48,9 @@ pub fn build(
         None => from_file(file),
     };
     let mut options = SimOptions::new(clock);
+    // Signed requests carry the client's real time.
+    options.checks_dates = args.time_scale == 1.0;
+    options.contents = Some(Arc::new(shares(args, &world)?));
     options.seed = args.seed;
     options.time_scale = args.time_scale;
     options.auth = Auth::Key(secrets.token_key());
@@ -56,6 +60,20 @@ pub fn build(
         ProfileName::Stress => Profile::Stress,
     };
     Ok(Arc::new(Sim::new(world, options)))
+}
+
+/// The contents of the shares of a world, below the state directory.
+fn shares(args: &ServeArgs, world: &World) -> anyhow::Result<Folder> {
+    let live = world.shares.values();
+    let all = live.chain(world.deleted_shares.values().map(|gone| &gone.share));
+    let known: Vec<String> = all
+        .flat_map(|share| {
+            let snapshots = share.snapshots.iter().map(|taken| taken.contents.clone());
+            snapshots.chain([share.contents.clone()])
+        })
+        .collect();
+    let root = args.dir.join("shares");
+    Folder::open(&root, &known).with_context(|| format!("{} cannot be used", root.display()))
 }
 
 /// The world that a file describes.
@@ -70,6 +88,7 @@ pub fn from_file(file: &WorldFile) -> World {
     for pool in &file.pools {
         add_pool(&mut world, pool, &compute, location);
     }
+    crate::network::seed::nodes(&mut world, (subscription, group), location);
     world
 }
 
@@ -280,6 +299,14 @@ impl Backend for Sim {
         Some(instance(&state.world, machine))
     }
 
+    fn files_at(&self, base: &str) {
+        self.state().file_endpoint = Some(base.to_owned());
+    }
+
+    fn collect(&self) -> std::io::Result<()> {
+        self.state().contents.collect()
+    }
+
     fn report(&self, pulled: &Pulled) {
         let mut state = self.state();
         let at = &pulled.attachment;
@@ -370,6 +397,9 @@ fn control(sim: &Sim, request: &Request<Bytes>) -> Option<Response<Bytes>> {
         }
         (&Method::GET, "/_sim/state") => ok(&serde_json::to_value(sim.world()).unwrap_or_default()),
         (&Method::GET, "/_sim/violations") => ok(&json!({"violations": sim.violations()})),
+        (&Method::POST, _) if path.starts_with("/_sim/accounts/") => {
+            crate::storage::control::answer(&mut sim.state(), path, request.body())
+        }
         (&Method::POST, _) => path.strip_prefix("/_sim/vms/").and_then(|rest| {
             let (node, verb) = rest.split_once('/')?;
             machine(sim, node, verb, request.body())

@@ -214,6 +214,22 @@ fn version(place: &Place, query: &Query) -> Result<(), ArmError> {
     Err(ArmError::bad_request("NoRegisteredProviderFound", message))
 }
 
+/// The resource group of a place is there; that of a group itself need not be.
+fn in_group(state: &State, place: &Place, route: &Route) -> Result<(), ArmError> {
+    let Some(group) = place.group.as_ref().filter(|_| route.pattern != "rg") else {
+        return Ok(());
+    };
+    let id = format!(
+        "/subscriptions/{}/resourceGroups/{group}",
+        place.subscription
+    );
+    if state.world.groups.contains_key(&key(&id)) {
+        Ok(())
+    } else {
+        Err(no_group(group))
+    }
+}
+
 /// Lets a request in.
 pub(crate) fn admit(
     state: &State,
@@ -240,22 +256,12 @@ pub(crate) fn admit(
         );
     }
     let (route, names) = place.route(request.method())?;
-    if let Some(group) = &place.group
-        && route.pattern != "rg"
-    {
-        let id = format!(
-            "/subscriptions/{}/resourceGroups/{group}",
-            place.subscription
-        );
-        if !state.world.groups.contains_key(&key(&id)) {
-            return Err(no_group(group));
-        }
-    }
-    let header = |name| {
-        request
-            .headers()
-            .get(name)
+    in_group(state, &place, route)?;
+    let header = |name: &str| {
+        let value = request.headers().get(name);
+        value
             .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
     };
     let call = Call {
         id: place.id(route),
@@ -264,13 +270,9 @@ pub(crate) fn admit(
         names,
         query,
         body: body(request)?,
-        if_match: header(http::header::IF_MATCH).map(str::to_owned),
-        if_none_match: header(http::header::IF_NONE_MATCH).map(str::to_owned),
-        snapshot: request
-            .headers()
-            .get("x-ms-snapshot")
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned),
+        if_match: header("if-match"),
+        if_none_match: header("if-none-match"),
+        snapshot: header("x-ms-snapshot"),
         base: base(request),
         path: request.uri().path().to_owned(),
     };

@@ -208,6 +208,7 @@ pub(crate) fn settle(state: &mut State) {
         finish(state, &id);
         state.revision += 1;
     }
+    crate::files::copies::settle(state);
     if !state.world.deleted_shares.is_empty() {
         crate::storage::share_life::expire(state);
     }

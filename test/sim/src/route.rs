@@ -5,7 +5,10 @@ use http::Method;
 
 use crate::call::{Answer, Call};
 use crate::compute::{access, disks, kept, snapshots, vms, vmss};
-use crate::network::nics;
+use crate::network::{
+    life, nics, private_endpoints, private_zones, subnets, virtual_networks, zone_groups,
+    zone_links,
+};
 use crate::state::State;
 use crate::storage::{accounts, file_service, keys, shares, usage};
 use crate::throttle::Policy;
@@ -130,6 +133,37 @@ const STORAGE: &[Route] = &routes! {
 
 const NETWORK: &[Route] = &routes! {
     GET "rg/networkInterfaces/*" NetworkRead nics::get;
+    GET "rg/virtualNetworks/*" NetworkRead virtual_networks::get;
+    GET "rg/virtualNetworks" NetworkRead virtual_networks::list;
+    GET "virtualNetworks" NetworkRead virtual_networks::list;
+    PUT "rg/virtualNetworks/*" NetworkWrite virtual_networks::put;
+    DELETE "rg/virtualNetworks/*" NetworkWrite virtual_networks::delete;
+    GET "rg/virtualNetworks/*/subnets/*" NetworkRead subnets::get;
+    GET "rg/virtualNetworks/*/subnets" NetworkRead subnets::list;
+    PUT "rg/virtualNetworks/*/subnets/*" NetworkWrite subnets::put;
+    DELETE "rg/virtualNetworks/*/subnets/*" NetworkWrite subnets::delete;
+    GET "rg/privateEndpoints/*" NetworkRead private_endpoints::get;
+    GET "rg/privateEndpoints" NetworkRead private_endpoints::list;
+    GET "privateEndpoints" NetworkRead private_endpoints::list;
+    PUT "rg/privateEndpoints/*" NetworkWrite private_endpoints::put;
+    DELETE "rg/privateEndpoints/*" NetworkWrite private_endpoints::delete;
+    GET "rg/privateEndpoints/*/privateDnsZoneGroups/*" NetworkRead zone_groups::get;
+    GET "rg/privateEndpoints/*/privateDnsZoneGroups" NetworkRead zone_groups::list;
+    PUT "rg/privateEndpoints/*/privateDnsZoneGroups/*" NetworkWrite zone_groups::put;
+    DELETE "rg/privateEndpoints/*/privateDnsZoneGroups/*" NetworkWrite zone_groups::delete;
+    GET "rg/privateDnsZones/*" DnsRead private_zones::get;
+    GET "rg/privateDnsZones" DnsRead private_zones::list;
+    GET "privateDnsZones" DnsRead private_zones::list;
+    PUT "rg/privateDnsZones/*" DnsWrite private_zones::put;
+    DELETE "rg/privateDnsZones/*" DnsWrite private_zones::delete;
+    GET "rg/privateDnsZones/*/virtualNetworkLinks/*" DnsRead zone_links::get;
+    GET "rg/privateDnsZones/*/virtualNetworkLinks" DnsRead zone_links::list;
+    PUT "rg/privateDnsZones/*/virtualNetworkLinks/*" DnsWrite zone_links::put;
+    DELETE "rg/privateDnsZones/*/virtualNetworkLinks/*" DnsWrite zone_links::delete;
+    GET "locations/*/operations/*" Arm life::poll;
+    GET "locations/*/operationResults/*" Arm life::result;
+    GET "rg/privateDnsOperationStatuses/*" Arm life::poll;
+    GET "rg/privateDnsOperationResults/*" Arm life::result;
 };
 
 /// A provider's name and its routes; the empty name is ARM itself.

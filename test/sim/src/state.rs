@@ -77,6 +77,8 @@ pub(crate) struct State {
     pub(crate) knobs: Knobs,
     /// What shares hold.
     pub(crate) contents: Arc<dyn Contents>,
+    /// Copies that run: when each ends, and the contents and path it goes to.
+    pub(crate) copying: BTreeSet<(Duration, String, String)>,
     /// Base URL of the data plane for accounts in the path; none for accounts in the host.
     pub(crate) file_endpoint: Option<String>,
     /// Operations by the instant at which they end.
@@ -107,12 +109,22 @@ impl State {
             .filter(|operation| operation.runs())
             .map(|operation| (operation.ready_at, operation.id.clone()))
             .collect();
+        let copying = world.file_facts.iter().filter_map(|(key, facts)| {
+            let copy = facts
+                .copy
+                .as_ref()
+                .filter(|copy| copy.status == "pending")?;
+            let (contents, path) = key.split_once('/')?;
+            Some((copy.until, contents.to_owned(), path.to_owned()))
+        });
+        let copying = copying.collect();
         Self {
             throttle: Throttle::new(knobs.profile),
             world,
             knobs,
             contents,
             file_endpoint: None,
+            copying,
             due,
             faults: Faults::default(),
             requests: Requests::default(),

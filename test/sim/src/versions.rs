@@ -33,7 +33,7 @@ const COMPUTE: [&str; 29] = [
     "2026-04-01",
 ];
 /// Those of storage accounts and what is below them.
-const STORAGE: [&str; 18] = [
+const STORAGE: [&str; 19] = [
     "2019-06-01",
     "2020-08-01-preview",
     "2021-01-01",
@@ -52,9 +52,10 @@ const STORAGE: [&str; 18] = [
     "2025-06-01",
     "2025-08-01",
     "2026-04-01",
+    "2026-09-01",
 ];
 /// Those of networks; the later ones of the list are private DNS's own.
-const NETWORK: [&str; 26] = [
+const NETWORK: [&str; 27] = [
     "2020-05-01",
     "2020-06-01",
     "2020-11-01",
@@ -81,6 +82,7 @@ const NETWORK: [&str; 26] = [
     "2024-10-01",
     "2025-01-01",
     "2025-05-01",
+    "2026-03-01",
 ];
 
 /// The versions of a provider; none for ARM's own types, which take any.

@@ -48,9 +48,38 @@ impl Violations {
     }
 }
 
+/// What is left behind after its owner is gone: private endpoints of accounts, zone groups of zones.
+fn left_behind(world: &World) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for linked in world.network.values() {
+        let (list, pointer, rule) = match linked.kind.as_str() {
+            "privateEndpoints" => (
+                "privateLinkServiceConnections",
+                "/properties/privateLinkServiceId",
+                "endpointWithoutAccount",
+            ),
+            "privateEndpoints/privateDnsZoneGroups" => (
+                "privateDnsZoneConfigs",
+                "/properties/privateDnsZoneId",
+                "zoneGroupWithoutZone",
+            ),
+            _ => continue,
+        };
+        let items = linked.property(list).and_then(serde_json::Value::as_array);
+        for item in items.into_iter().flatten() {
+            let id = item.pointer(pointer).and_then(serde_json::Value::as_str);
+            let id = id.unwrap_or_default();
+            if !world.accounts.contains_key(&key(id)) && !world.network.contains_key(&key(id)) {
+                found.push((rule, format!("{} leads to {id}", linked.id)));
+            }
+        }
+    }
+    found
+}
+
 /// Rules that a world itself shows to be broken.
 fn inspect(world: &World) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
+    let mut found = left_behind(world);
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for machine in world.machines.values() {
         let mut luns = BTreeMap::new();

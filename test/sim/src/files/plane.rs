@@ -13,7 +13,7 @@ use crate::files::error::FilesError;
 use crate::files::operation::Operation;
 use crate::files::reply::{Answer, Reply};
 use crate::files::target::Target;
-use crate::files::{service, shares};
+use crate::files::{copies, directories, file_ops, ranges, service, shares};
 use crate::front_door::Auth;
 use crate::query::Query;
 use crate::requests::Logged;
@@ -206,10 +206,28 @@ fn run(state: &mut State, ask: &Ask<'_>) -> Answer {
         Operation::GetAcl => shares::acl(state, ask),
         Operation::SetAcl => shares::set_acl(state, ask),
         Operation::LeaseShare => shares::lease(state, ask),
-        _ => Err(FilesError::bad(
-            "UnsupportedOperation",
-            "The operation is not there yet.",
-        )),
+        Operation::CreateDirectory => directories::create(state, ask),
+        Operation::GetDirectory => directories::get(state, ask),
+        Operation::SetDirectory => directories::set(state, ask),
+        Operation::SetDirectoryMetadata => directories::set_metadata(state, ask),
+        Operation::DeleteDirectory => directories::delete(state, ask),
+        Operation::ListDirectory => directories::list(state, ask),
+        Operation::Rename => directories::rename(state, ask),
+        Operation::CreateFile => file_ops::create(state, ask),
+        Operation::GetFile => file_ops::get(state, ask),
+        Operation::HeadFile => file_ops::head(state, ask),
+        Operation::SetFile => file_ops::set(state, ask),
+        Operation::SetFileMetadata => file_ops::set_metadata(state, ask),
+        Operation::DeleteFile => file_ops::delete(state, ask),
+        Operation::LeaseFile => file_ops::lease(state, ask),
+        Operation::ListHandles => file_ops::handles(state, ask),
+        Operation::CloseHandles => file_ops::close_handles(state, ask),
+        Operation::PutRange => ranges::put(state, ask),
+        Operation::ListRanges => ranges::list(state, ask),
+        Operation::CopyFile => copies::start(state, ask),
+        Operation::AbortCopy => copies::abort(state, ask),
+        Operation::SetPermission => shares::set_permission(state, ask),
+        Operation::GetPermission => shares::permission(state, ask),
     }
 }
 

@@ -79,7 +79,7 @@ impl Shown<'_> {
         Ok(())
     }
 
-    fn from_there(&self, addresses: &str, protocol: &str) -> Result<(), FilesError> {
+    fn place_fits(&self, addresses: &str, protocol: &str) -> Result<(), FilesError> {
         if protocol == "https" && !self.https {
             return Err(refused(
                 "AuthorizationProtocolMismatch",
@@ -121,7 +121,7 @@ impl Shown<'_> {
         };
         self.signed(&sas.text(&self.account.name))?;
         self.in_time(&sas.start, &sas.expiry)?;
-        self.from_there(&sas.addresses, &sas.protocol)?;
+        self.place_fits(&sas.addresses, &sas.protocol)?;
         if !sas.services.contains('f') {
             return Err(refused(
                 "AuthorizationServiceMismatch",
@@ -180,7 +180,7 @@ impl Shown<'_> {
             &or(&sas.start, &policy.start),
             &or(&sas.expiry, &policy.expiry),
         )?;
-        self.from_there(&sas.addresses, &sas.protocol)?;
+        self.place_fits(&sas.addresses, &sas.protocol)?;
         if !operation.below_share() {
             return Err(refused(
                 "AuthorizationResourceTypeMismatch",

@@ -1,7 +1,5 @@
 //! The file service of an account: its shares, and its properties.
 
-use std::ops::Bound;
-
 use http::StatusCode;
 
 use crate::files::plane::Ask;
@@ -28,67 +26,53 @@ enum Entry<'a> {
     Deleted(&'a Deleted),
 }
 
-/// Lists shares by name; `include` adds metadata, snapshots and deleted ones.
-pub(crate) fn list(state: &mut State, ask: &Ask<'_>) -> Answer {
+/// Everything that a list is to show, each with its place in the order of names.
+fn entries<'a>(state: &'a State, ask: &Ask<'_>) -> Vec<(String, Entry<'a>)> {
     let below = format!("{}/fileservices/default/shares/", key(&ask.account.id));
-    let prefix = ask.query.get("prefix").unwrap_or_default();
-    let marker = ask.query.get("marker").unwrap_or_default();
-    let most = ask
-        .query
-        .get("maxresults")
-        .and_then(|text| text.parse().ok());
-    let most = most
-        .filter(|most| (1..=PAGE).contains(most))
-        .unwrap_or(PAGE);
-    let from = Bound::Included(format!("{below}{prefix}"));
-    let begins = |at: &String| at.starts_with(&format!("{below}{prefix}"));
+    let begin = format!("{below}{}", ask.query.get("prefix").unwrap_or_default());
     let mut entries: Vec<(String, Entry<'_>)> = Vec::new();
-    let live = state
-        .world
-        .shares
-        .range::<String, _>((from.clone(), Bound::Unbounded));
-    for (_, share) in live.take_while(|(at, _)| begins(at)) {
+    let live = state.world.shares.range(begin.clone()..);
+    for (_, share) in live.take_while(|(at, _)| at.starts_with(&begin)) {
         if includes(ask, "snapshots") {
             for (index, taken) in share.snapshots.iter().enumerate() {
-                entries.push((
-                    format!("{}/0{}", share.name, taken.time),
-                    Entry::Snapshot(share, index),
-                ));
+                let place = format!("{}/0{}", share.name, taken.time);
+                entries.push((place, Entry::Snapshot(share, index)));
             }
         }
         entries.push((format!("{}/1", share.name), Entry::Live(share)));
     }
     if includes(ask, "deleted") {
-        let gone = state
-            .world
-            .deleted_shares
-            .range::<String, _>((from, Bound::Unbounded));
-        for (_, gone) in gone.take_while(|(at, _)| begins(at)) {
-            entries.push((
-                format!("{}/2{}", gone.share.name, gone.version),
-                Entry::Deleted(gone),
-            ));
+        let gone = state.world.deleted_shares.range(begin.clone()..);
+        for (_, gone) in gone.take_while(|(at, _)| at.starts_with(&begin)) {
+            let place = format!("{}/2{}", gone.share.name, gone.version);
+            entries.push((place, Entry::Deleted(gone)));
         }
     }
     entries.sort_by(|one, other| one.0.cmp(&other.0));
-    let rest: Vec<_> = entries
-        .into_iter()
-        .filter(|(at, _)| at.as_str() >= marker)
-        .collect();
+    entries
+}
+
+/// Lists shares by name; `include` adds metadata, snapshots and deleted ones.
+pub(crate) fn list(state: &mut State, ask: &Ask<'_>) -> Answer {
+    let marker = ask.query.get("marker").unwrap_or_default();
+    let most = ask.query.get("maxresults");
+    let most = most.and_then(|text| text.parse().ok());
+    let most = most.filter(|most| (1..=PAGE).contains(most));
+    let most = most.unwrap_or(PAGE);
+    let entries = entries(state, ask).into_iter();
+    let rest: Vec<_> = entries.filter(|(at, _)| at.as_str() >= marker).collect();
     let next = rest.get(most).map(|(at, _)| at.clone());
     let metadata = includes(ask, "metadata");
-    let shares = rest
-        .iter()
-        .take(most)
-        .fold(Element::new("Shares"), |list, (_, entry)| {
-            list.child(&show(state, entry, metadata))
-        });
+    let page = rest.iter().take(most);
+    let shares = page.fold(Element::new("Shares"), |list, (_, entry)| {
+        list.child(&show(state, entry, metadata))
+    });
     let service = endpoint(state, &ask.account.name, "file");
-    let mut document = Element::new("EnumerationResults").attribute("ServiceEndpoint", &service);
-    document = document.optional("Prefix", ask.query.get("prefix"));
-    document = document.optional("Marker", ask.query.get("marker"));
-    document = document.optional("MaxResults", ask.query.get("maxresults"));
-    document = document
+    let document = Element::new("EnumerationResults")
+        .attribute("ServiceEndpoint", &service)
+        .optional("Prefix", ask.query.get("prefix"))
+        .optional("Marker", ask.query.get("marker"))
+        .optional("MaxResults", ask.query.get("maxresults"))
         .child(&shares)
         .text("NextMarker", &next.unwrap_or_default());
     Ok(Reply::new(StatusCode::OK).xml(&document))

@@ -299,3 +299,21 @@ pub(crate) fn lease(state: &mut State, ask: &Ask<'_>) -> Answer {
     }
     Ok(reply)
 }
+
+/// Permissions are named by a key that the service derives from them.
+pub(crate) fn set_permission(state: &mut State, ask: &Ask<'_>) -> Answer {
+    find(state, ask)?;
+    let text = String::from_utf8_lossy(ask.request.body()).into_owned();
+    let high = crate::guids::guid_of(&text).replace('-', "");
+    let key = u64::from_str_radix(high.get(..15).unwrap_or("1"), 16).unwrap_or(1);
+    Ok(Reply::new(StatusCode::CREATED).header("x-ms-file-permission-key", &format!("{key}*{key}")))
+}
+
+/// What a key stands for: the permission that everything has which was given none.
+pub(crate) fn permission(state: &mut State, ask: &Ask<'_>) -> Answer {
+    find(state, ask)?;
+    let sddl = "O:S-1-5-21-1-2-3-4G:S-1-5-21-1-2-3-5D:AI(A;ID;FA;;;SY)(A;ID;FA;;;BA)(A;ID;0x1200a9;;;BU)S:NO_ACCESS_CONTROL";
+    let body = serde_json::json!({"permission": sddl}).to_string();
+    let reply = Reply::new(StatusCode::OK).header("content-type", "application/json");
+    Ok(reply.body(body.into_bytes()))
+}

@@ -48,11 +48,11 @@ impl Range {
         (self.first..=self.last).contains(&u32::from(address))
     }
 
-    /// The address so many behind the first.
+    /// The address so many before the last.
     #[must_use]
-    pub fn nth(self, index: u32) -> Option<Ipv4Addr> {
-        let address = self.first.checked_add(index)?;
-        (address <= self.last).then(|| Ipv4Addr::from(address))
+    pub fn last(self, back: u32) -> Option<Ipv4Addr> {
+        let address = self.last.checked_sub(back)?;
+        (address > self.first).then(|| Ipv4Addr::from(address))
     }
 }
 

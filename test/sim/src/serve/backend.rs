@@ -37,6 +37,15 @@ pub trait Backend: std::fmt::Debug + Send + Sync + 'static {
     /// A node's machine, as its metadata service shows it.
     fn instance(&self, node: &str) -> Option<Instance>;
 
+    /// Says where the data plane of files answers, with the account in the path.
+    fn files_at(&self, base: &str);
+
+    /// Lets go of contents that the saved world no longer has.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    fn collect(&self) -> std::io::Result<()>;
+
     /// Notes that a device was taken from someone who used it.
     fn report(&self, pulled: &Pulled);
 }

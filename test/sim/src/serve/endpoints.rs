@@ -24,6 +24,13 @@ pub struct Endpoints {
     pub control: String,
     /// The Kubernetes stub.
     pub kubernetes: String,
+    /// The data plane of Azure Files: `<files>/<account>/<share>`; it also answers to
+    /// `<account>.file.core.windows.net`. Its callers are on the internet.
+    pub files: String,
+    /// The suffix of the storage services' hosts.
+    pub storage_suffix: String,
+    /// The folder with a directory for each share.
+    pub shares: PathBuf,
     /// A kubeconfig for it.
     pub kubeconfig: PathBuf,
     /// The certificate to trust.
@@ -32,6 +39,10 @@ pub struct Endpoints {
     pub controller_config: PathBuf,
     /// Cloud configuration of the nodes.
     pub node_config: PathBuf,
+    /// Cloud configuration of the File driver's controller.
+    pub file_controller_config: PathBuf,
+    /// Cloud configuration of the File driver's nodes.
+    pub file_node_config: PathBuf,
     /// A projected token for workload identity, when the world has such a credential.
     pub federated_token_file: Option<PathBuf>,
     /// Directory tenant.
@@ -63,6 +74,8 @@ pub struct NodeEndpoints {
     pub provider_id: String,
     /// Base URL of its metadata service.
     pub imds: String,
+    /// The data plane of Azure Files for callers on this node; none in a world of many nodes.
+    pub files: Option<String>,
     /// Its `/dev`; empty without host link.
     pub device_root: Option<PathBuf>,
 }
@@ -110,6 +123,9 @@ impl Endpoints {
             "resourceGroup": self.resource_group,
             "location": self.location,
             "vmType": vm_type(kind),
+            "vnetName": crate::network::seed::NETWORK,
+            "vnetResourceGroup": self.resource_group,
+            "subnetName": crate::network::seed::SUBNET,
             "useInstanceMetadata": true,
         })
     }
@@ -120,12 +136,17 @@ impl Endpoints {
     /// # Errors
     /// When one cannot be written.
     pub fn write_files(&self, dir: &Path, kind: PoolKind) -> io::Result<()> {
-        for config in [&self.controller_config, &self.node_config] {
-            fs::create_dir_all(config.parent().unwrap_or(dir))?;
-        }
         let pretty = |value: &Value| format!("{value:#}\n").into_bytes();
-        write_private(&self.controller_config, &pretty(&self.controller(kind)))?;
-        write_private(&self.node_config, &pretty(&self.node(kind)))?;
+        let (controller, node) = (pretty(&self.controller(kind)), pretty(&self.node(kind)));
+        for (path, config) in [
+            (&self.controller_config, &controller),
+            (&self.node_config, &node),
+            (&self.file_controller_config, &controller),
+            (&self.file_node_config, &node),
+        ] {
+            fs::create_dir_all(path.parent().unwrap_or(dir))?;
+            write_private(path, config)?;
+        }
         let kubeconfig = crate::kubeapi::seed::kubeconfig(&self.kubernetes);
         write_private(&self.kubeconfig, kubeconfig.as_bytes())?;
         write_private(

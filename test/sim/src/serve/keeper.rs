@@ -29,6 +29,9 @@ pub enum KeepError {
     /// Files or devices.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// The contents of shares.
+    #[error("the contents of a deleted share cannot be removed")]
+    Contents(#[from] std::io::Error),
     /// The thread that writes has died.
     #[error("the writer has stopped")]
     Stopped,
@@ -99,6 +102,7 @@ impl Keeper {
             }
         }
         self.write(&mut inner.journal)?;
+        self.backend.collect()?;
         if let Some(sync) = &inner.sync {
             sync.collect()?;
         }

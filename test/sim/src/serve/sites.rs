@@ -13,8 +13,10 @@ use super::discovery;
 use super::keeper::Keeper;
 use super::site::{Answer, Site, full};
 use crate::entra::Entra;
+use crate::files::PathStyle;
 use crate::imds::Imds;
 use crate::kubeapi::{self, Store};
+use crate::network::reach::Place;
 
 /// ARM and, on the same address, the authority and the discovery document.
 #[derive(Debug)]
@@ -42,6 +44,36 @@ impl Site for ArmSite {
             let answer = answer.await;
             // The world may have changed even when the client is to see a cut connection.
             if let Err(error) = keeper.kept().await {
+                return Ok(full(not_kept(&error)));
+            }
+            answer.map(full)
+        })
+    }
+}
+
+/// The data plane of Azure Files. The account is in the host or in the path.
+#[derive(Debug)]
+pub struct FilesSite {
+    /// The world.
+    pub backend: Arc<dyn Backend>,
+    /// What keeps it.
+    pub keeper: Arc<Keeper>,
+    /// Where its callers are; none for what their headers say, or the internet.
+    pub place: Option<Place>,
+}
+
+impl Site for FilesSite {
+    fn answer(&self, mut request: Request<Bytes>) -> BoxFuture<'static, Answer> {
+        request.extensions_mut().insert(PathStyle);
+        if let Some(place) = &self.place {
+            request.extensions_mut().insert(place.clone());
+        }
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answer = self.backend.arm(request);
+        let keeper = Arc::clone(&self.keeper);
+        Box::pin(async move {
+            let answer = answer.await;
+            if !reads && let Err(error) = keeper.kept().await {
                 return Ok(full(not_kept(&error)));
             }
             answer.map(full)

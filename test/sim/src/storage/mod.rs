@@ -3,6 +3,7 @@
 pub(crate) mod account_rules;
 pub(crate) mod account_view;
 pub(crate) mod accounts;
+pub(crate) mod control;
 pub(crate) mod file_service;
 pub(crate) mod front;
 pub(crate) mod keys;

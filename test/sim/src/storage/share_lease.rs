@@ -17,66 +17,68 @@ pub(crate) fn act(
     (id, proposed, seconds): Given,
 ) -> Result<Option<String>, Refusal> {
     let now = state.now;
-    let fresh = proposed.unwrap_or_else(|| state.guid());
+    let fresh = Lease {
+        id: proposed.unwrap_or_else(|| state.guid()),
+        until: until(now, seconds)?,
+    };
     let share = state
         .world
         .shares
         .get_mut(at)
         .ok_or_else(Refusal::no_share)?;
-    let current = share
-        .lease
-        .clone()
-        .filter(|lease| lease.until.is_none_or(|until| until > now));
-    let mine = current.as_ref().is_some_and(|lease| {
-        id.as_ref()
-            .is_some_and(|id| id.eq_ignore_ascii_case(&lease.id))
-    });
-    let until = match seconds {
-        -1 => None,
-        15..=60 => Some(now + Duration::from_secs(seconds.unsigned_abs())),
-        _ => {
-            return Err(Refusal::bad(
-                "InvalidHeaderValue",
-                "The value for one of the HTTP headers is not in the correct format.",
-            )
-            .about("x-ms-lease-duration", seconds));
-        }
-    };
-    let refuse = |code, message: &str| Err(Refusal::conflict(code, message));
-    let left = match (action, &current) {
-        ("acquire", Some(_)) if !mine => {
-            return refuse("LeaseAlreadyPresent", "There is already a lease present.");
-        }
-        ("acquire", _) => Some(Lease { id: fresh, until }),
-        ("break", Some(_)) => None,
-        ("release" | "renew" | "change", Some(_)) if !mine => {
-            return refuse(
-                "LeaseIdMismatchWithLeaseOperation",
-                "The lease ID specified did not match the lease ID for the file share.",
-            );
-        }
-        ("release", Some(_)) => None,
-        ("renew", Some(lease)) => Some(lease.clone()),
-        ("change", Some(lease)) => Some(Lease {
-            id: fresh,
-            until: lease.until,
-        }),
-        ("release" | "renew" | "change" | "break", None) => {
-            return refuse(
-                "LeaseNotPresentWithLeaseOperation",
-                "There is currently no lease on the file share.",
-            );
-        }
-        _ => {
-            return Err(Refusal::bad(
-                "InvalidHeaderValue",
-                "The lease action is not one of those known.",
-            )
-            .about("x-ms-lease-action", action));
-        }
-    };
-    let given = left.as_ref().map(|lease| lease.id.clone());
-    share.lease = left;
+    let current = share.lease.clone();
+    let current = current.filter(|lease| lease.until.is_none_or(|until| until > now));
+    share.lease = after(action, (current, id.as_deref()), fresh)?;
+    let given = share.lease.as_ref().map(|lease| lease.id.clone());
     state.revision += 1;
     Ok(given)
+}
+
+/// When a lease of so many seconds ends.
+fn until(now: Duration, seconds: i64) -> Result<Option<Duration>, Refusal> {
+    match seconds {
+        -1 => Ok(None),
+        15..=60 => Ok(Some(now + Duration::from_secs(seconds.unsigned_abs()))),
+        _ => Err(Refusal::bad(
+            "InvalidHeaderValue",
+            "The value for one of the HTTP headers is not in the correct format.",
+        )
+        .about("x-ms-lease-duration", seconds)),
+    }
+}
+
+/// The lease after an action by someone who names `id`.
+fn after(
+    action: &str,
+    (current, id): (Option<Lease>, Option<&str>),
+    fresh: Lease,
+) -> Result<Option<Lease>, Refusal> {
+    let mine = |lease: &Lease| id.is_some_and(|id| id.eq_ignore_ascii_case(&lease.id));
+    let refuse = |code, message: &str| Err(Refusal::conflict(code, message));
+    match (action, current) {
+        ("acquire", Some(lease)) if !mine(&lease) => {
+            refuse("LeaseAlreadyPresent", "There is already a lease present.")
+        }
+        ("acquire", _) => Ok(Some(fresh)),
+        ("break", Some(_)) => Ok(None),
+        ("release" | "renew" | "change", Some(lease)) if !mine(&lease) => refuse(
+            "LeaseIdMismatchWithLeaseOperation",
+            "The lease ID specified did not match the lease ID for the file share.",
+        ),
+        ("release", Some(_)) => Ok(None),
+        ("renew", Some(lease)) => Ok(Some(lease)),
+        ("change", Some(lease)) => Ok(Some(Lease {
+            id: fresh.id,
+            until: lease.until,
+        })),
+        ("release" | "renew" | "change" | "break", None) => refuse(
+            "LeaseNotPresentWithLeaseOperation",
+            "There is currently no lease on the file share.",
+        ),
+        _ => Err(Refusal::bad(
+            "InvalidHeaderValue",
+            "The lease action is not one of those known.",
+        )
+        .about("x-ms-lease-action", action)),
+    }
 }

@@ -40,6 +40,24 @@ pub(crate) fn etag(state: &mut State) -> String {
     format!("\"0x8D{:013X}\"", state.bits() >> 12)
 }
 
+/// The name is not in use, and not still in use by a share that goes.
+fn free(state: &State, account: &Account, (name, at): (&str, &str)) -> Result<(), Refusal> {
+    let blocked = account.blocked.get(name);
+    if blocked.is_some_and(|until| *until > state.now) {
+        return Err(Refusal::conflict(
+            "ShareBeingDeleted",
+            "The specified share is being deleted. Try operation later.",
+        ));
+    }
+    if state.world.shares.contains_key(at) {
+        return Err(Refusal::conflict(
+            "ShareAlreadyExists",
+            "The specified share already exists.",
+        ));
+    }
+    Ok(())
+}
+
 /// Makes a share.
 pub(crate) fn create(
     state: &mut State,
@@ -49,22 +67,7 @@ pub(crate) fn create(
 ) -> Result<Share, Refusal> {
     rules::name(name)?;
     let at = share_key(account, name);
-    if account
-        .blocked
-        .get(name)
-        .is_some_and(|until| *until > state.now)
-    {
-        return Err(Refusal::conflict(
-            "ShareBeingDeleted",
-            "The specified share is being deleted. Try operation later.",
-        ));
-    }
-    if state.world.shares.contains_key(&at) {
-        return Err(Refusal::conflict(
-            "ShareAlreadyExists",
-            "The specified share already exists.",
-        ));
-    }
+    free(state, account, (name, &at))?;
     let protocol = rules::protocol(account, wanted.protocol.as_deref())?;
     let tier = rules::tier(account, wanted.tier.as_deref())?;
     let root_squash = rules::squash(&protocol, wanted.root_squash.as_deref())?;
@@ -228,33 +231,7 @@ pub(crate) fn delete(
         .cloned()
         .ok_or_else(Refusal::no_share)?;
     leased(state, &share, lease)?;
-    if !share.snapshots.is_empty() {
-        match cascade {
-            Cascade::Nothing => {
-                return Err(Refusal::conflict(
-                    "ShareHasSnapshots",
-                    "The share has snapshots and the operation requires no snapshots.",
-                ));
-            }
-            Cascade::Unsaid => {
-                let about = format!(
-                    "{}: {} snapshots went with it",
-                    share.id,
-                    share.snapshots.len()
-                );
-                state
-                    .violations
-                    .add("snapshotsDeletedUnasked", about, state.now);
-            }
-            Cascade::Snapshots => {}
-        }
-    }
-    if share.guarded && state.contents.used(&share.contents) > 0 {
-        let about = format!("{} held data and was not to be deleted", share.id);
-        state
-            .violations
-            .add("guardedShareDeleted", about, state.now);
-    }
+    cascades(state, &share, cascade)?;
     let shown = share_view::show(state, account, &share);
     state.remember(at, shown);
     if let Some(days) = account.retention_days() {
@@ -278,6 +255,27 @@ pub(crate) fn delete(
         vanish(state, at);
     }
     state.revision += 1;
+    Ok(())
+}
+
+/// Whether snapshots may go with their share; and what must not be lost by a delete is noted.
+fn cascades(state: &mut State, share: &Share, cascade: Cascade) -> Result<(), Refusal> {
+    let count = share.snapshots.len();
+    if count > 0 && cascade == Cascade::Nothing {
+        return Err(Refusal::conflict(
+            "ShareHasSnapshots",
+            "The share has snapshots and the operation requires no snapshots.",
+        ));
+    }
+    let now = state.now;
+    if count > 0 && cascade == Cascade::Unsaid {
+        let about = format!("{}: {count} snapshots went with it", share.id);
+        state.violations.add("snapshotsDeletedUnasked", about, now);
+    }
+    if share.guarded && state.contents.used(&share.contents) > 0 {
+        let about = format!("{} held data and was not to be deleted", share.id);
+        state.violations.add("guardedShareDeleted", about, now);
+    }
     Ok(())
 }
 

@@ -130,72 +130,74 @@ pub(crate) fn figures(
     wanted: &Wanted,
     now: Duration,
 ) -> Result<[Provisioned; 3], Refusal> {
-    let limits = of(account);
     let none = Provisioned::default();
     let (had, iops, mibps) = before.map_or((none, none, none), |share| {
         (share.quota, share.iops, share.mibps)
     });
-    let quota = wanted.quota.unwrap_or_else(|| {
-        if before.is_some() {
-            had.value
-        } else {
-            default_quota(account)
-        }
-    });
-    let wrong = |code, header, value: u64| Err(Refusal::bad(code, RANGE).about(header, value));
-    if !within(quota, limits.gib) {
-        let code = if account.is_v2() {
-            "FileShareProvisionedStorageInvalid"
-        } else {
-            "InvalidHeaderValue"
-        };
-        return wrong(code, "x-ms-share-quota", quota);
-    }
+    let quota = wanted.quota.or(before.map(|_| had.value));
+    let quota = quota.unwrap_or_else(|| default_quota(account));
     let (advised_iops, advised_mibps) = recommended(account, quota);
-    let settle = |asked: Option<u64>, has: Provisioned, advised: u64| {
-        if account.is_v2() {
-            asked.unwrap_or(if before.is_some() { has.value } else { advised })
-        } else {
-            advised
-        }
+    // Only provisioned v2 lets speeds be chosen; elsewhere they follow from the size.
+    let choose = |asked: Option<u64>, has: Provisioned, advised: u64| {
+        let chosen = asked.or(before.map(|_| has.value));
+        chosen.filter(|_| account.is_v2()).unwrap_or(advised)
     };
-    let chosen_iops = settle(wanted.iops, iops, advised_iops);
-    let chosen_mibps = settle(wanted.mibps, mibps, advised_mibps);
-    if account.is_v2() && !within(chosen_iops, limits.iops) {
-        return wrong(
+    let chosen = [
+        quota,
+        choose(wanted.iops, iops, advised_iops),
+        choose(wanted.mibps, mibps, advised_mibps),
+    ];
+    ranges(account, chosen)?;
+    let [quota, fast, wide] = chosen;
+    let sized = account.is_v2() || account.is_ssd();
+    let rules = [
+        (had, quota, sized, "ContainerQuotaDowngradeNotAllowed"),
+        (
+            iops,
+            fast,
+            account.is_v2(),
+            "FileShareProvisionedIopsDowngradeNotAllowed",
+        ),
+        (
+            mibps,
+            wide,
+            account.is_v2(),
+            "FileShareProvisionedBandwidthDowngradeNotAllowed",
+        ),
+    ];
+    let [one, two, three] =
+        rules.map(|(had, value, bound, code)| step(had, value, (now, bound), code));
+    Ok([one?, two?, three?])
+}
+
+/// Each figure is within its range.
+fn ranges(account: &Account, [quota, iops, mibps]: [u64; 3]) -> Result<(), Refusal> {
+    let limits = of(account);
+    let size = if account.is_v2() {
+        "FileShareProvisionedStorageInvalid"
+    } else {
+        "InvalidHeaderValue"
+    };
+    for (value, range, code, header) in [
+        (quota, limits.gib, size, "x-ms-share-quota"),
+        (
+            iops,
+            limits.iops,
             "FileShareProvisionedIopsInvalid",
             "x-ms-share-provisioned-iops",
-            chosen_iops,
-        );
-    }
-    if account.is_v2() && !within(chosen_mibps, limits.mibps) {
-        return wrong(
+        ),
+        (
+            mibps,
+            limits.mibps,
             "FileShareProvisionedBandwidthInvalid",
             "x-ms-share-provisioned-bandwidth-mibps",
-            chosen_mibps,
-        );
+        ),
+    ] {
+        if !within(value, range) {
+            return Err(Refusal::bad(code, RANGE).about(header, value));
+        }
     }
-    let bound = account.is_v2() || account.is_ssd();
-    Ok([
-        step(
-            had,
-            quota,
-            (now, bound),
-            "ContainerQuotaDowngradeNotAllowed",
-        )?,
-        step(
-            iops,
-            chosen_iops,
-            (now, account.is_v2()),
-            "FileShareProvisionedIopsDowngradeNotAllowed",
-        )?,
-        step(
-            mibps,
-            chosen_mibps,
-            (now, account.is_v2()),
-            "FileShareProvisionedBandwidthDowngradeNotAllowed",
-        )?,
-    ])
+    Ok(())
 }
 
 const RANGE: &str = "The value for one of the HTTP headers is not in the correct format.";

@@ -39,22 +39,13 @@ fn properties(state: &State, account: &Account, share: &Share) -> Map<String, Va
     set("accessTier", json!(share.tier));
     set("enabledProtocols", json!(share.protocol));
     set("lastModifiedTime", json!(stamp(share.modified_ms)));
-    set(
-        "leaseState",
-        json!(if lease(state, share) {
-            "leased"
-        } else {
-            "available"
-        }),
-    );
-    set(
-        "leaseStatus",
-        json!(if lease(state, share) {
-            "locked"
-        } else {
-            "unlocked"
-        }),
-    );
+    let (held, locked) = if lease(state, share) {
+        ("leased", "locked")
+    } else {
+        ("available", "unlocked")
+    };
+    set("leaseState", json!(held));
+    set("leaseStatus", json!(locked));
     set("shareQuota", json!(share.quota.value));
     if !share.metadata.is_empty() {
         set("metadata", json!(share.metadata));
@@ -67,27 +58,34 @@ fn properties(state: &State, account: &Account, share: &Share) -> Map<String, Va
         set("nextAllowedQuotaDowngradeTime", json!(stamp(next)));
     }
     if account.is_v2() {
-        let iops = share.iops.value;
-        let burst = limits::burst(account, share.quota.value, iops);
-        set("provisionedIops", json!(iops));
-        set("provisionedBandwidthMibps", json!(share.mibps.value));
-        set("includedBurstIops", json!(burst));
-        set(
-            "maxBurstCreditsForIops",
-            json!(burst.saturating_sub(iops).saturating_mul(3600)),
-        );
-        let next = share_life::lowered_ms(state, share.iops);
-        set(
-            "nextAllowedProvisionedIopsDowngradeTime",
-            json!(stamp(next)),
-        );
-        let next = share_life::lowered_ms(state, share.mibps);
-        set(
-            "nextAllowedProvisionedBandwidthDowngradeTime",
-            json!(stamp(next)),
-        );
+        fields.append(&mut provisioned(state, account, share));
     }
     fields
+}
+
+/// What provisioned v2 shares have besides.
+fn provisioned(state: &State, account: &Account, share: &Share) -> Map<String, Value> {
+    let iops = share.iops.value;
+    let burst = limits::burst(account, share.quota.value, iops);
+    let credits = burst.saturating_sub(iops).saturating_mul(3600);
+    let lowered = |figure| json!(stamp(share_life::lowered_ms(state, figure)));
+    [
+        ("provisionedIops", json!(iops)),
+        ("provisionedBandwidthMibps", json!(share.mibps.value)),
+        ("includedBurstIops", json!(burst)),
+        ("maxBurstCreditsForIops", json!(credits)),
+        (
+            "nextAllowedProvisionedIopsDowngradeTime",
+            lowered(share.iops),
+        ),
+        (
+            "nextAllowedProvisionedBandwidthDowngradeTime",
+            lowered(share.mibps),
+        ),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }
 
 /// Whether someone has it leased.

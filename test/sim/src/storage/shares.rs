@@ -1,7 +1,6 @@
 //! `fileServices/default/shares` of the management plane.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -184,64 +183,47 @@ pub(crate) fn delete(state: &mut State, call: &Call) -> Answer {
     }
 }
 
-/// One page: shares by name, each with its snapshots and deleted versions when asked for.
-pub(crate) fn list(state: &mut State, call: &Call) -> Answer {
-    let account = ready(state, call)?.clone();
-    let prefix = filter(call)?;
+/// Shares by name, each with its snapshots and deleted versions when asked for.
+fn items(state: &State, account: &Account, call: &Call) -> Result<Vec<(String, Value)>, ArmError> {
     let below = format!("{}/fileservices/default/shares/", key(&account.id));
-    let most = call
-        .query
-        .get("$maxpagesize")
-        .and_then(|text| text.parse().ok());
-    let most: usize = most
-        .filter(|most| (1..=5000).contains(most))
-        .unwrap_or(state.knobs.page_size);
+    let begin = format!("{below}{}", filter(call)?);
     let mut items: Vec<(String, Value)> = Vec::new();
-    let from = Bound::Included(format!("{below}{prefix}"));
-    let within = |key: &String| key.starts_with(&format!("{below}{prefix}"));
-    for (at, share) in state
-        .world
-        .shares
-        .range::<String, _>((from.clone(), Bound::Unbounded))
-    {
-        if !within(at) {
-            break;
-        }
+    let live = state.world.shares.range(begin.clone()..);
+    for (at, share) in live.take_while(|(at, _)| at.starts_with(&begin)) {
         if expands(call, "snapshots") {
             for taken in &share.snapshots {
-                items.push((
-                    format!("{at}/0{}", taken.time),
-                    view::snapshot(state, &account, share, taken),
-                ));
+                let shown = view::snapshot(state, account, share, taken);
+                items.push((format!("{at}/0{}", taken.time), shown));
             }
         }
-        items.push((format!("{at}/1"), view::show(state, &account, share)));
+        items.push((format!("{at}/1"), view::show(state, account, share)));
     }
     if expands(call, "deleted") {
-        let gone = state
-            .world
-            .deleted_shares
-            .range::<String, _>((from, Bound::Unbounded));
-        for (at, gone) in gone.take_while(|(at, _)| within(at)) {
-            items.push((at.clone(), view::deleted(state, &account, gone)));
+        let gone = state.world.deleted_shares.range(begin.clone()..);
+        for (at, gone) in gone.take_while(|(at, _)| at.starts_with(&begin)) {
+            items.push((at.clone(), view::deleted(state, account, gone)));
         }
     }
     items.sort_by(|one, other| one.0.cmp(&other.0));
-    let after = call
-        .query
-        .get("$skipToken")
-        .or(call.query.get("$skiptoken"));
-    let rest: Vec<(String, Value)> = items
-        .into_iter()
-        .filter(|(at, _)| after.is_none_or(|after| at.as_str() > after))
-        .collect();
+    Ok(items)
+}
+
+/// One page of shares.
+pub(crate) fn list(state: &mut State, call: &Call) -> Answer {
+    let account = ready(state, call)?.clone();
+    let most = call.query.get("$maxpagesize");
+    let most = most.and_then(|text| text.parse().ok());
+    let most: usize = most
+        .filter(|most| (1..=5000).contains(most))
+        .unwrap_or(state.knobs.page_size);
+    let after = call.query.get("$skipToken").unwrap_or_default();
+    let mut rest = items(state, &account, call)?;
+    rest.retain(|(at, _)| at.as_str() > after);
     let more = rest.len() > most;
-    let page: Vec<(String, Value)> = rest.into_iter().take(most).collect();
-    let next = page
-        .last()
-        .filter(|_| more)
-        .map(|(at, _)| next_link(call, at));
-    let value: Vec<Value> = page.into_iter().map(|(_, shown)| shown).collect();
+    rest.truncate(most);
+    let last = rest.last().filter(|_| more);
+    let next = last.map(|(at, _)| next_link(call, at));
+    let value: Vec<Value> = rest.into_iter().map(|(_, shown)| shown).collect();
     let mut body = json!({"value": value});
     if let (Some(next), Some(fields)) = (next, body.as_object_mut()) {
         fields.insert("nextLink".to_owned(), json!(next));

@@ -171,6 +171,12 @@ impl Backend for Shelf {
         })
     }
 
+    fn files_at(&self, _: &str) {}
+
+    fn collect(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
     fn report(&self, pulled: &Pulled) {
         self.pulled.lock().expect("pulled").push(pulled.clone());
     }

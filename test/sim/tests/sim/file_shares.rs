@@ -5,7 +5,7 @@ use std::time::Duration;
 use azcsi_sim::Profile;
 use serde_json::{Value, json};
 
-use crate::storage_support::{Plane, below, between, body, share, signed};
+use crate::storage_support::{below, body, share};
 use crate::support::Lab;
 
 fn sized(gib: u64) -> Value {
@@ -45,6 +45,15 @@ async fn a_share_is_made_once_and_then_changed() {
         lab.get(&stats).await.body["properties"]["shareUsageBytes"],
         0
     );
+}
+
+#[tokio::test]
+async fn a_share_of_an_account_without_provisioning_grows_and_shrinks_at_will() {
+    let lab = Lab::new();
+    lab.account("files01", body("StorageV2", "Standard_LRS"))
+        .await;
+    lab.share("files01", "pvc-1", json!({"shareQuota": 100}))
+        .await;
     let got = lab
         .send("PATCH", &share("files01", "pvc-1"), sized(200))
         .await;
@@ -250,25 +259,29 @@ async fn without_soft_delete_a_name_is_blocked_for_a_while() {
     );
 }
 
-#[tokio::test]
-async fn snapshots_have_times_of_their_own_and_a_delete_says_what_goes_with_it() {
-    let lab = Lab::new();
+/// A share with two snapshots; gives their times.
+async fn snapshotted(lab: &Lab) -> (String, String) {
     lab.account("files01", body("StorageV2", "Standard_LRS"))
         .await;
     lab.share("files01", "pvc-1", json!({"shareQuota": 7}))
         .await;
     let take = format!("{}&$expand=snapshots", share("files01", "pvc-1"));
-    let wanted = json!({"properties": {"metadata": {"initiator": "snap-1"}}});
-    let first = lab.send("PUT", &take, wanted.clone()).await;
-    assert_eq!(first.status, 201);
-    let second = lab.send("PUT", &take, wanted).await;
-    let time = |got: &Value| {
-        got["properties"]["snapshotTime"]
-            .as_str()
-            .expect("a time")
-            .to_owned()
-    };
-    let (first, second) = (time(&first.body), time(&second.body));
+    let mut times = Vec::new();
+    for _ in 0..2 {
+        let wanted = json!({"properties": {"metadata": {"initiator": "snap-1"}}});
+        let taken = lab.send("PUT", &take, wanted).await;
+        assert_eq!(taken.status, 201);
+        let time = taken.body["properties"]["snapshotTime"].as_str();
+        times.push(time.expect("a time").to_owned());
+    }
+    let second = times.pop().expect("two");
+    (times.pop().expect("two"), second)
+}
+
+#[tokio::test]
+async fn snapshots_have_times_of_their_own() {
+    let lab = Lab::new();
+    let (first, second) = snapshotted(&lab).await;
     assert_ne!(first, second);
     assert_eq!(first.len(), "2026-01-01T00:00:00.0000000Z".len());
     let mut request = Lab::request("GET", &share("files01", "pvc-1"), &Value::Null);
@@ -291,6 +304,12 @@ async fn snapshots_have_times_of_their_own_and_a_delete_says_what_goes_with_it()
             .len(),
         3
     );
+}
+
+#[tokio::test]
+async fn a_delete_takes_snapshots_along_unless_it_says_none() {
+    let lab = Lab::new();
+    let (_, second) = snapshotted(&lab).await;
 
     let none = format!("{}&$include=none", share("files01", "pvc-1"));
     let got = lab.send("DELETE", &none, Value::Null).await;
@@ -317,144 +336,5 @@ async fn snapshots_have_times_of_their_own_and_a_delete_says_what_goes_with_it()
         rules,
         ["snapshotsDeletedUnasked"],
         "the default takes the snapshots too"
-    );
-}
-
-#[tokio::test]
-async fn the_data_plane_makes_shows_lists_and_deletes_the_same_shares() {
-    let lab = Lab::new();
-    let key = lab
-        .account("files01", body("StorageV2", "Standard_LRS"))
-        .await;
-    let who = ("files01", key.as_str());
-    let quota = Plane {
-        headers: vec![("x-ms-share-quota", "5"), ("x-ms-meta-owner", "csi")],
-        ..Plane::default()
-    };
-    let got = lab
-        .plane(who, "PUT", "/pvc-1?restype=share", quota.clone())
-        .await;
-    assert_eq!(got.status, 201, "{}", got.text());
-    let got = lab.plane(who, "PUT", "/pvc-1?restype=share", quota).await;
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (409, "ShareAlreadyExists")
-    );
-    let got = lab.ask(who, "GET", "/pvc-1?restype=share").await;
-    assert_eq!(
-        (
-            got.header("x-ms-share-quota"),
-            got.header("x-ms-meta-owner")
-        ),
-        ("5", "csi")
-    );
-    assert_eq!(
-        lab.get(&share("files01", "pvc-1")).await.body["properties"]["shareQuota"],
-        5
-    );
-    let more = Plane {
-        headers: vec![("x-ms-share-quota", "9")],
-        ..Plane::default()
-    };
-    assert_eq!(
-        lab.plane(who, "PUT", "/pvc-1?restype=share&comp=properties", more)
-            .await
-            .status,
-        200
-    );
-    let snapshot = lab
-        .ask(who, "PUT", "/pvc-1?restype=share&comp=snapshot")
-        .await;
-    assert_eq!(snapshot.status, 201);
-    let time = snapshot.header("x-ms-snapshot").to_owned();
-    let list = lab
-        .ask(who, "GET", "/?comp=list&include=metadata,snapshots")
-        .await
-        .text();
-    assert_eq!(between(&list, "<Snapshot>", "</Snapshot>"), time);
-    assert_eq!(list.matches("<owner>csi</owner>").count(), 2);
-    let got = lab.ask(who, "DELETE", "/pvc-1?restype=share").await;
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (409, "ShareHasSnapshots")
-    );
-    let got = lab
-        .ask(
-            who,
-            "DELETE",
-            &format!("/pvc-1?restype=share&sharesnapshot={time}"),
-        )
-        .await;
-    assert_eq!(got.status, 202);
-    assert_eq!(
-        lab.ask(who, "DELETE", "/pvc-1?restype=share").await.status,
-        202
-    );
-    let got = lab.ask(who, "GET", "/pvc-1?restype=share").await;
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (404, "ShareNotFound")
-    );
-}
-
-#[tokio::test]
-async fn a_wrong_signature_is_refused_with_what_should_have_been_signed() {
-    let lab = Lab::new();
-    let key = lab
-        .account("files01", body("StorageV2", "Standard_LRS"))
-        .await;
-    let wrong =
-        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
-    let got = lab.ask(("files01", wrong), "GET", "/?comp=list").await;
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (403, "AuthenticationFailed")
-    );
-    assert!(
-        got.text()
-            .contains("<AuthenticationErrorDetail>The MAC signature found"),
-        "{}",
-        got.text()
-    );
-    assert!(
-        got.text().contains("/files01/\ncomp:list"),
-        "{}",
-        got.text()
-    );
-    assert_eq!(
-        lab.ask(("files01", &key), "GET", "/?comp=list")
-            .await
-            .status,
-        200
-    );
-
-    lab.send(
-        "POST",
-        &below("files01", "regenerateKey"),
-        json!({"keyName": "key1"}),
-    )
-    .await;
-    assert_eq!(
-        lab.ask(("files01", &key), "GET", "/?comp=list")
-            .await
-            .status,
-        403,
-        "the old key is void at once"
-    );
-    let key = lab.key("files01").await;
-    let mut late = signed(("files01", &key), "GET", "/?comp=list", Plane::default());
-    assert_eq!(lab.raw(late.clone()).await.expect("an answer").status, 200);
-    lab.clock.advance(Duration::from_secs(16 * 60));
-    let got = lab.raw(late.clone()).await.expect("an answer");
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (403, "AuthenticationFailed"),
-        "too old"
-    );
-    late.headers_mut().remove("authorization");
-    let got = lab.raw(late).await.expect("an answer");
-    assert_eq!(
-        (got.status, got.xml_code().as_str()),
-        (401, "NoAuthenticationInformation")
     );
 }

@@ -11,11 +11,17 @@ mod faults;
 #[cfg(test)]
 mod file_shares;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod front_door;
 #[cfg(test)]
 mod machines;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod operations;
+#[cfg(test)]
+mod plane_shares;
 #[cfg(test)]
 mod snapshots;
 #[cfg(test)]
