@@ -8,6 +8,9 @@
 //! | [`probe`] | what is on a device, and the proof that it is blank |
 //! | [`mkfs`], [`fsck`], [`growfs`] | making, checking and growing a filesystem |
 //! | [`mountinfo`], [`mount`] | what is mounted; mounting and unmounting |
+//! | [`shares`] | mounting a share of a file server, password and all, with the system call |
+//! | [`net_probe`], [`liveness`] | names and ports of a server; whether it still answers |
+//! | [`krb`] | Kerberos tickets, from the form of a message to that of a cache |
 //! | [`usage`] | how full a filesystem is |
 //! | [`state`] | records that survive a restart |
 //! | [`tune`] | queue settings of a device |
@@ -22,12 +25,16 @@ pub mod error;
 pub mod exec;
 pub mod fsck;
 pub mod growfs;
+pub mod krb;
+pub mod liveness;
 pub mod mkfs;
 pub mod mount;
 pub mod mountinfo;
+pub mod net_probe;
 pub mod probe;
 pub mod rescan;
 pub mod roots;
+pub mod shares;
 pub mod state;
 mod sysfs;
 pub mod tools;

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_gets_no_feature_that_it_cannot_mount() {
+    fn an_old_kernel_gets_no_feature_that_it_cannot_mount_nd_07() {
         let args = |kind, kernel| arguments(kind, Overwrite::Nothing, kernel).join(" ");
         assert!(args(FsKind::Ext4, Kernel(5, 4)).contains("^orphan_file"));
         assert!(!args(FsKind::Ext4, Kernel(5, 15)).contains("orphan_file"));

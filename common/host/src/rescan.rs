@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_data_controllers_are_asked() {
+    async fn only_data_controllers_are_asked_nd_25() {
         let tree = tempfile::tempdir().unwrap();
         let class = tree.path().join("class/scsi_host");
         fs::create_dir_all(&class).unwrap();

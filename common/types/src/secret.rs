@@ -12,6 +12,18 @@ impl Secret {
         Self(text.into().into_bytes().into_boxed_slice())
     }
 
+    /// Takes secret bytes that need not be text.
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// The bytes, for the one place that has to write them.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The text, for the one place that has to send it. Empty if it was not made from text.
     #[must_use]
     pub fn expose(&self) -> &str {

@@ -123,7 +123,7 @@ fn gen2() -> Machine {
 }
 
 #[test]
-fn t1_the_data_controller_decides_without_any_link() {
+fn t1_the_data_controller_decides_without_any_link_nd_02() {
     assert_eq!(gen2().name_at(1), "sdd");
 }
 
@@ -203,7 +203,7 @@ fn t8_a_local_disk_is_never_a_data_disk() {
 }
 
 #[test]
-fn t9_a_disk_that_comes_later_is_found_by_the_next_look() {
+fn t9_a_disk_that_comes_later_is_found_by_the_next_look_nd_05() {
     let machine = gen2();
     assert!(matches!(machine.find(5), Found::Nothing { .. }));
     assert_eq!(machine.scsi(B, "1:0:0:5", "sde").name_at(5), "sde");
@@ -221,7 +221,7 @@ fn t10_an_offline_or_empty_disk_is_not_ready() {
 }
 
 #[test]
-fn t11_the_disk_with_encryption_keys_is_no_data_disk() {
+fn t11_the_disk_with_encryption_keys_is_no_data_disk_nd_02() {
     let machine = Machine::new()
         .scsi(BEK, "4:0:0:1", "sdb")
         .scsi(B, "1:0:0:1", "sdc");
