@@ -47,10 +47,17 @@ impl ResourceId {
         name: &str,
     ) -> Result<Self, NotAResourceId> {
         let (namespace, kind) = namespace_and_type;
-        format!(
+        let text = format!(
             "/subscriptions/{subscription}/resourceGroups/{resource_group}/providers/{namespace}/{kind}/{name}"
-        )
-        .parse()
+        );
+        let parts = [subscription, resource_group, namespace, kind, name];
+        if parts.iter().any(|part| part.contains('/')) {
+            return Err(NotAResourceId {
+                text: abridge(&text),
+                expected: SHAPE,
+            });
+        }
+        text.parse()
     }
 
     fn segment(&self, index: usize) -> &str {
@@ -138,7 +145,8 @@ impl FromStr for ResourceId {
         let mut segments = Vec::with_capacity(8);
         let mut from = 1;
         for part in body[1..].split('/') {
-            if part.is_empty() {
+            // An HTTP client would collapse dots into the address of another resource.
+            if matches!(part, "" | "." | "..") {
                 return Err(wrong());
             }
             segments.push((from, from + part.len()));
@@ -261,14 +269,33 @@ mod tests {
             "subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d",
             "/subscriptions/s/groups/g/providers/Microsoft.Compute/disks/d",
             "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d\n",
+            "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/..",
+            "/subscriptions/s/resourceGroups/./providers/Microsoft.Compute/disks/d",
+            "/subscriptions/../resourceGroups/g/providers/Microsoft.Compute/disks/d",
         ] {
             assert!(text.parse::<ResourceId>().is_err(), "{text:?}");
         }
     }
 
+    #[test]
+    fn a_part_cannot_smuggle_in_others() {
+        let disks = ("Microsoft.Compute", "disks");
+        for (group, name) in [
+            ("g", "a/b/c"),
+            ("g/providers", "d"),
+            ("..", "d"),
+            ("g", "."),
+        ] {
+            assert!(
+                ResourceId::new("s", group, disks, name).is_err(),
+                "{group} {name}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
-        fn printing_and_parsing_are_inverse(s in "[a-f0-9-]{1,36}", g in "[A-Za-z0-9._()-]{1,90}", n in "[A-Za-z0-9_.-]{1,80}") {
+        fn printing_and_parsing_are_inverse(s in "[a-f0-9-]{1,36}", g in "[A-Za-z0-9._()-]{0,89}[A-Za-z0-9_()-]", n in "[A-Za-z0-9_.-]{0,79}[A-Za-z0-9_-]") {
             let id = ResourceId::new(&s, &g, ("Microsoft.Compute", "disks"), &n).unwrap();
             let again: ResourceId = id.to_string().parse().unwrap();
             prop_assert_eq!(&id, &again);
