@@ -1,0 +1,8 @@
+//! The converter against a cluster: the stub of the Kubernetes API with its controllers.
+
+#![cfg(test)]
+
+mod adversaries;
+mod cluster;
+mod kills;
+mod walk;
