@@ -82,6 +82,11 @@ part() {
   failed=$((failed + $(sed -E 's/.* ([0-9]+) failed$/\1/' <<<"$line")))
 }
 
+storage_clients() {
+  REQUESTS_CA_BUNDLE=$work/state/ca.pem PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/storage.py" \
+    --endpoints "$work/endpoints.json" "$@"
+}
+
 official_client() {
   REQUESTS_CA_BUNDLE=$work/state/ca.pem PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$here/compute.py" \
     --endpoints "$work/endpoints.json" --certificate "$work/app.pem" "$@"
@@ -102,6 +107,9 @@ say "official Python client, operations end at once"
 start_simulator instant 1
 part instant official_client --profile instant --record "$work/exchanges.jsonl"
 
+say "official Python clients of storage and networks, operations end at once"
+part storage-instant storage_clients --profile instant
+
 say "the drivers' own client, recorded"
 part ours "$built/contract-ours" --endpoints "$work/endpoints.json" --record "$work/exchanges.jsonl"
 
@@ -113,6 +121,7 @@ rm -f "$work/endpoints.json"
 say "official Python client, operations take their time ($scale times as fast as Azure)"
 start_simulator azure "$scale"
 part azure official_client --profile azure
+part storage-azure storage_clients --profile azure
 stop_simulator
 
 echo "$passed passed, $failed failed"

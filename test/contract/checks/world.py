@@ -11,6 +11,7 @@ class World:
         self.arm = endpoints["arm"]
         self.authority = endpoints["authority"]
         self.control = endpoints["control"]
+        self.files = endpoints["files"]
         self.ca_file = endpoints["caFile"]
         self.tenant = endpoints["tenant"]
         self.subscription = endpoints["subscription"]
