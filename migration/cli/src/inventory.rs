@@ -16,6 +16,7 @@ use crate::resources::{
     ATTACHMENTS, CLAIMS, CLASSES, CSI_NODES, DRIVERS, NODES, PODS, SECRETS, VOLUMES, WORKLOADS,
 };
 use crate::value::{list, name, namespace, text};
+use crate::workload::uses;
 
 /// A namespace and a name.
 pub type Key = (String, String);
@@ -45,6 +46,8 @@ pub struct Inventory {
     pub unread: Vec<String>,
     /// How many volumes have a disk id, by id in lower case.
     handles: BTreeMap<String, usize>,
+    /// Places in `pods`, by claim.
+    users: BTreeMap<Key, Vec<usize>>,
 }
 
 impl Inventory {
@@ -88,9 +91,17 @@ impl Inventory {
         Ok(out)
     }
 
-    /// Counts handles; called again after a change of the volumes.
+    /// Counts handles and users; called again after a change of volumes or pods.
     pub fn index(&mut self) {
         self.handles.clear();
+        self.users.clear();
+        for (place, pod) in self.pods.iter().enumerate() {
+            for volume in list(pod, "/spec/volumes") {
+                let claim = text(volume, "/persistentVolumeClaim/claimName");
+                let key = (namespace(pod).to_owned(), claim.to_owned());
+                self.users.entry(key).or_default().push(place);
+            }
+        }
         for volume in self.volumes.values() {
             if let Some(handle) = disk_handle(volume) {
                 *self.handles.entry(handle.to_ascii_lowercase()).or_default() += 1;
@@ -103,6 +114,17 @@ impl Inventory {
     pub fn volumes_of(&self, disk_id: &str) -> usize {
         let known = self.handles.get(&disk_id.to_ascii_lowercase());
         known.copied().unwrap_or(0)
+    }
+
+    /// The pods that keep the claim of a volume in use.
+    pub fn users_of(&self, volume: &Value) -> impl Iterator<Item = &Value> {
+        let claim = (
+            text(volume, "/spec/claimRef/namespace").to_owned(),
+            text(volume, "/spec/claimRef/name").to_owned(),
+        );
+        let places = self.users.get(&claim).map_or(&[][..], Vec::as_slice);
+        let pods = places.iter().filter_map(|place| self.pods.get(*place));
+        pods.filter(move |pod| uses(pod, &claim.0, &claim.1))
     }
 
     /// The claim that a volume is set aside for.

@@ -47,7 +47,10 @@ pub fn render<T: Serialize>(
 /// # Errors
 /// Says why not.
 pub fn yaml<T: Serialize>(facts: &T) -> Result<String, String> {
-    let text = serde_saphyr::to_string(facts).map_err(|error| error.to_string())?;
+    // One line per value, however long: handles are searched for.
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    let text =
+        serde_saphyr::to_string_with_options(facts, options).map_err(|error| error.to_string())?;
     Ok(if text.ends_with('\n') {
         text
     } else {

@@ -13,7 +13,7 @@ use crate::target::volume::{Context, Variant, cache_of};
 use crate::target::{claim, volume};
 use crate::value::{hash, name, namespace, policy, short, text};
 use crate::verdict::{Verdict, Wishes, of as verdict_of};
-use crate::workload::{Pause, Workload, owners, uses};
+use crate::workload::{Pause, Workload, owners};
 
 /// The form of plan files.
 const FORM: u32 = 1;
@@ -224,12 +224,7 @@ fn text_in<'a>(object: &'a Value, place: &str, key: &str) -> &'a str {
 
 /// Who uses the claim of a volume.
 fn users(inventory: &Inventory, old: &Value) -> Vec<Workload> {
-    let (place, claim) = (
-        text(old, "/spec/claimRef/namespace"),
-        text(old, "/spec/claimRef/name"),
-    );
-    let pods = inventory.pods.iter().filter(|pod| uses(pod, place, claim));
-    owners(pods, |kind, namespace, name| {
+    owners(inventory.users_of(old), |kind, namespace, name| {
         inventory.workload(kind, namespace, name)
     })
 }

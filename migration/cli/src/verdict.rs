@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::facts::Facts;
 use crate::inventory::Inventory;
 use crate::value::{is_going, strings, text};
-use crate::workload::uses;
 
 /// The answer for one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,18 +241,10 @@ fn driver(inventory: &Inventory, plugin: Plugin) -> Found {
 }
 
 fn ready(inventory: &Inventory, volume: &Value) -> (Verdict, String) {
-    let (place, claim) = (
-        text(volume, "/spec/claimRef/namespace"),
-        text(volume, "/spec/claimRef/name"),
-    );
-    if claim.is_empty() {
+    if text(volume, "/spec/claimRef/name").is_empty() {
         return (Verdict::Unbound, String::new());
     }
-    let users = inventory
-        .pods
-        .iter()
-        .filter(|pod| uses(pod, place, claim))
-        .count();
+    let users = inventory.users_of(volume).count();
     match users {
         0 => (Verdict::Ready, String::new()),
         1 => (Verdict::ReadyRestart, "1 pod uses it".to_owned()),

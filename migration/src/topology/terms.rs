@@ -58,8 +58,9 @@ pub fn values_of(pv: &Value, key: &str) -> Result<Vec<String>, TranslateError> {
 
 /// Changes every expression that is an object.
 pub(crate) fn for_each_expression(pv: &mut Value, mut change: impl FnMut(&mut Object)) {
-    let Some(terms) = list_mut(pv) else { return };
-    for term in terms {
+    let path = format!("/{}", PATH.join("/"));
+    let terms = pv.pointer_mut(&path).and_then(Value::as_array_mut);
+    for term in terms.into_iter().flatten() {
         let list = term
             .get_mut("matchExpressions")
             .and_then(Value::as_array_mut);

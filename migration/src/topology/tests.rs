@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{BETA_REGION, BETA_ZONE, REGION, ZONE, added, from_csi, is_number, to_csi, values};
+use super::{
+    BETA_REGION, BETA_ZONE, REGION, ZONE, added, from_csi, is_number, replaced, to_csi, values,
+};
 use crate::error::TranslateError;
 
 const KEY: &str = "topology.disk.csi.azure.com/zone";
@@ -63,6 +65,7 @@ fn an_older_region_follows_its_zone() {
 fn a_blank_label_adds_nothing() {
     let blank = labelled(ZONE, " ");
     assert_eq!(to_csi(KEY, &blank).unwrap(), blank);
+    assert_eq!(replaced(ZONE, KEY, &blank).unwrap(), blank);
     assert_eq!(
         added(KEY, &["", "\t"], &blank),
         Err(TranslateError::NoValidZones)

@@ -103,6 +103,7 @@ impl Run<'_> {
     }
 
     pub(super) async fn new_volume(&self, item: &Item) -> Result<(), Failure> {
+        let old = uid(&item.before.volume);
         self.until("the new volume is there", async || {
             match self.live(item).await? {
                 Live::New(_) => Ok(true),
@@ -110,6 +111,8 @@ impl Run<'_> {
                     self.create(&VOLUMES, &item.after.volume).await?;
                     Ok(false)
                 }
+                // The step before saw it gone, so this is an old answer.
+                Live::Old(volume) if uid(&volume) == old => Ok(false),
                 Live::Old(_) | Live::Stranger(_) => Err(Failure::Operator(format!(
                     "another volume took the name {}",
                     item.volume

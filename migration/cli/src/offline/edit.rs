@@ -41,24 +41,29 @@ impl Editor<'_> {
             .map(|key| Some((self.find(path, key)?, key)))
             .collect::<Option<_>>()?;
         gone.sort_by_key(|(place, _)| place.start);
-        let come: Vec<(&String, &Value)> = new
+        let mut come: Vec<(&String, &Value)> = new
             .iter()
             .filter(|(key, _)| !old.contains_key(*key))
             .collect();
-        // What comes takes the place of what goes, one by one.
-        for (index, (place, _)) in gone.iter().enumerate() {
-            let text = match come.get(index) {
-                Some((key, value)) => {
-                    let mut text = self.comments(*place);
-                    text.extend(rendered(key, value, place.indent)?);
-                    text
-                }
+        // A member that only gets another name stays where it is; the rest of what comes takes the
+        // places of the rest of what goes.
+        let mut pairs = Vec::new();
+        for (place, key) in &gone {
+            let same = come
+                .iter()
+                .position(|(_, value)| Some(*value) == old.get(*key));
+            pairs.push((*place, same.map(|at| come.remove(at))));
+        }
+        for (place, pair) in pairs {
+            let pair = pair.or_else(|| (!come.is_empty()).then(|| come.remove(0)));
+            let text = match pair {
+                Some((key, value)) => self.instead(place, rendered(key, value, place.indent)?),
                 None => Vec::new(),
             };
-            self.change(*place, text)?;
+            self.change(place, text)?;
         }
-        if come.len() > gone.len() {
-            self.append(path, &come[gone.len()..])?;
+        if !come.is_empty() {
+            self.append(path, &come)?;
         }
         for (key, before) in old {
             if let Some(after) = new.get(key).filter(|after| *after != before) {
@@ -107,18 +112,22 @@ impl Editor<'_> {
 
     fn replaced(&mut self, path: &[Step], key: &str, after: &Value) -> Option<()> {
         let place = self.document.find(path)?;
-        let mut text = rendered(key, after, place.indent)?;
-        // The remark behind a single value stays behind it.
+        let text = self.instead(place, rendered(key, after, place.indent)?);
+        self.change(place, text)
+    }
+
+    /// New lines with the comments of those that they stand in for. The remark behind a single line
+    /// stays behind it.
+    fn instead(&self, place: Place, mut text: Vec<String>) -> Vec<String> {
         if let ([line], true) = (&mut text[..], place.end == place.start + 1)
             && let Some(remark) = remark(self.source[place.start])
         {
             line.push_str(&format!("  {remark}"));
-        } else {
-            let mut with = self.comments(place);
-            with.append(&mut text);
-            text = with;
+            return text;
         }
-        self.change(place, text)
+        let mut with = self.comments(place);
+        with.append(&mut text);
+        with
     }
 
     /// Members after the last one of their mapping.
@@ -157,7 +166,7 @@ impl Editor<'_> {
 
     fn change(&mut self, place: Place, text: Vec<String>) -> Option<()> {
         // The dash of a list element would go with the line.
-        if self.document.is_dashed(place.start) {
+        if place.dashed {
             return None;
         }
         self.changes.push(Change {

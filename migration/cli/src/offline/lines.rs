@@ -10,6 +10,8 @@ pub(super) struct Place {
     pub(super) end: usize,
     /// How far its key is indented.
     pub(super) indent: usize,
+    /// Whether its first line also begins the list element that it stands in.
+    pub(super) dashed: bool,
 }
 
 /// One step of a path.
@@ -21,35 +23,32 @@ pub(super) enum Step {
     Index(usize),
 }
 
-/// A document as lines. The dash of a list element becomes a space, so that its members are indented
-/// alike; such lines are known.
-#[derive(Debug)]
+/// A document as lines.
+#[derive(Clone, Debug)]
 pub(super) struct Document {
     lines: Vec<String>,
-    dashed: Vec<bool>,
+    /// The line of the last dash that was taken for a space.
+    dash: Option<usize>,
 }
 
 impl Document {
     pub(super) fn of(text: &str) -> Self {
         Self {
             lines: text.lines().map(str::to_owned).collect(),
-            dashed: vec![false; text.lines().count()],
+            dash: None,
         }
     }
 
-    /// Whether a line begins an element of a list that was descended into.
-    pub(super) fn is_dashed(&self, line: usize) -> bool {
-        self.dashed.get(line).copied().unwrap_or(false)
-    }
-
     /// The place of a member; `None` if it cannot be told.
-    pub(super) fn find(&mut self, path: &[Step]) -> Option<Place> {
-        let mut range = (0, self.lines.len());
+    pub(super) fn find(&self, path: &[Step]) -> Option<Place> {
+        // On the way down the dash of an element becomes a space, so that its members line up.
+        let mut work = self.clone();
+        let mut range = (0, work.lines.len());
         let mut place = None;
         for step in path {
             let found = match step {
-                Step::Key(key) => self.key(range, key)?,
-                Step::Index(index) => self.element(range, *index)?,
+                Step::Key(key) => work.key(range, key)?,
+                Step::Index(index) => work.element(range, *index)?,
             };
             range = match step {
                 Step::Key(_) => (found.start + 1, found.end),
@@ -81,11 +80,12 @@ impl Document {
         let start = *starts.get(index)?;
         let end = starts.get(index + 1).copied().unwrap_or(range.1);
         self.lines[start].replace_range(indent..=indent, " ");
-        self.dashed[start] = true;
+        self.dash = Some(start);
         Some(Place {
             start,
             end,
             indent: self.indent(start)?,
+            dashed: true,
         })
     }
 
@@ -102,7 +102,12 @@ impl Document {
             }
             end = line + 1;
         }
-        Place { start, end, indent }
+        Place {
+            start,
+            end,
+            indent,
+            dashed: self.dash == Some(start),
+        }
     }
 
     fn first_indent(&self, range: (usize, usize)) -> Option<usize> {

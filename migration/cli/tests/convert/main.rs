@@ -4,5 +4,6 @@
 
 mod adversaries;
 mod cluster;
+mod golden;
 mod kills;
 mod walk;
