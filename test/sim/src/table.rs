@@ -1,5 +1,5 @@
-//! A table of the world: a map that knows which of its keys were touched since they were last
-//! saved, so that saving one change does not look at everything else.
+//! A table of the world: a map that can tell which of its keys were touched since it was last asked,
+//! for whoever keeps it elsewhere. Until it is asked the first time it remembers nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -10,14 +10,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug)]
 pub struct Table<T> {
     items: BTreeMap<String, T>,
-    touched: BTreeSet<String>,
+    /// None before the first question: then every key is news.
+    touched: Option<BTreeSet<String>>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
         Self {
             items: BTreeMap::new(),
-            touched: BTreeSet::new(),
+            touched: None,
         }
     }
 }
@@ -31,9 +32,15 @@ impl<T> Deref for Table<T> {
 }
 
 impl<T> Table<T> {
+    fn note(&mut self, key: &str) {
+        if let Some(touched) = &mut self.touched {
+            touched.insert(key.to_owned());
+        }
+    }
+
     /// As the map's own.
     pub fn insert(&mut self, key: String, item: T) -> Option<T> {
-        self.touched.insert(key.clone());
+        self.note(&key);
         self.items.insert(key, item)
     }
 
@@ -41,7 +48,7 @@ impl<T> Table<T> {
     pub fn remove(&mut self, key: &str) -> Option<T> {
         let gone = self.items.remove(key);
         if gone.is_some() {
-            self.touched.insert(key.to_owned());
+            self.note(key);
         }
         gone
     }
@@ -49,13 +56,17 @@ impl<T> Table<T> {
     /// As the map's own; the item counts as changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut T> {
         let item = self.items.get_mut(key)?;
-        self.touched.insert(key.to_owned());
+        if let Some(touched) = &mut self.touched {
+            touched.insert(key.to_owned());
+        }
         Some(item)
     }
 
     /// As the map's own; every item counts as changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.touched.extend(self.items.keys().cloned());
+        if let Some(touched) = &mut self.touched {
+            touched.extend(self.items.keys().cloned());
+        }
         self.items.values_mut()
     }
 
@@ -64,16 +75,17 @@ impl<T> Table<T> {
         let touched = &mut self.touched;
         self.items.retain(|key, item| {
             let stays = keep(key, item);
-            if !stays {
+            if let (false, Some(touched)) = (stays, touched.as_mut()) {
                 touched.insert(key.clone());
             }
             stays
         });
     }
 
-    /// The keys touched since this was last asked.
+    /// The keys touched since this was last asked; all of them at the first time.
     pub fn take_touched(&mut self) -> BTreeSet<String> {
-        std::mem::take(&mut self.touched)
+        let touched = self.touched.replace(BTreeSet::new());
+        touched.unwrap_or_else(|| self.items.keys().cloned().collect())
     }
 }
 
@@ -97,7 +109,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
         let items = BTreeMap::deserialize(deserializer)?;
         Ok(Self {
             items,
-            touched: BTreeSet::new(),
+            touched: None,
         })
     }
 }
