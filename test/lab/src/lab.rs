@@ -202,6 +202,12 @@ impl Lab {
     /// # Errors
     /// The first part that does not come up.
     pub async fn start(place: &Place) -> Result<Self> {
+        // An earlier lab of this run has another world.
+        for folder in [place.azure(), place.dir.join(FILES), place.logs()] {
+            if folder.is_dir() {
+                fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            }
+        }
         let site = place.site().await?;
         let (sim, endpoints) = place.start_sim().await?;
         let control = Control::new(&text(&endpoints, "control")?)?;

@@ -33,9 +33,10 @@ pub(super) async fn nvme_block(lab: &mut Lab) -> Result<()> {
     life(lab, NVME, "nvme-block", block()).await
 }
 
-/// btrfs on NVMe.
-pub(super) async fn nvme_btrfs(lab: &mut Lab) -> Result<()> {
-    life(lab, NVME, "nvme-btrfs", filesystem("btrfs")).await
+/// btrfs on SCSI. On the NVMe node the disk behind a namespace shows the same filesystem, which the
+/// driver refuses, and rightly so.
+pub(super) async fn scsi_btrfs(lab: &mut Lab) -> Result<()> {
+    life(lab, SCSI, "scsi-btrfs", filesystem("btrfs")).await
 }
 
 /// A node whose udev has gone, with all that it made.

@@ -59,7 +59,7 @@ pub const ALL: &[Case] = cases! {
     always "life-scsi-block" life::scsi_block: "a raw SCSI disk",
     always "life-nvme-xfs" life::nvme_xfs: "a filesystem on an NVMe namespace",
     always "life-nvme-block" life::nvme_block: "a raw NVMe namespace",
-    full "life-nvme-btrfs" life::nvme_btrfs: "btrfs on an NVMe namespace",
+    full "life-scsi-btrfs" life::scsi_btrfs: "btrfs on a SCSI disk",
     always "no-udev" life::without_udev: "a SCSI disk on a node without udev and without links",
     always "only-links" life::only_links: "a SCSI disk on an unknown controller, found by its link",
     always "late-device" life::late: "a device that appears seconds after the attach",

@@ -91,7 +91,7 @@ async fn look_alikes(lab: &Lab, node: usize) -> Result<()> {
     let wanted = if node == SCSI { "3" } else { "2" };
     let found = agent.shell(scsi).await?;
     ensure!(found.trim() == wanted, "{found} SCSI disks at LUN 1");
-    let nvme = "cat /sys/class/block/nvme*n*/nsid | grep -cx 2";
+    let nvme = "cat /sys/class/block/nvme[0-9]n*/nsid | grep -cx 2";
     let wanted = if node == SCSI { "1" } else { "2" };
     let found = agent.shell(nvme).await?;
     ensure!(found.trim() == wanted, "{found} NVMe namespaces 2");

@@ -118,7 +118,7 @@ fn words(text: &str) -> Vec<String> {
 fn kernel_arguments(spec: &Spec) -> String {
     let mut line = format!(
         "console=ttyS0 mitigations=off no5lvl nokaslr nowatchdog audit=0 apparmor=0 tsc=reliable \
-         clocksource=tsc quiet panic=0 nvme_core.multipath=N lab.name={} lab.lan={}/24",
+         clocksource=tsc quiet panic=0 lab.name={} lab.lan={}/24",
         spec.name,
         spec.address()
     );
