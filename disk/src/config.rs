@@ -4,11 +4,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`args`] | every flag, one struct per topic |
+//! | [`resolve`] | the second stage: what belongs together is checked together |
 //! | [`parse`] | parsers of single values; each says what is allowed |
 //! | [`retired`] | flags of the driver that this one replaces which have no meaning here |
 
 pub mod args;
 pub mod parse;
+mod resolve;
 pub mod retired;
 
 use std::ffi::OsString;
@@ -22,6 +24,7 @@ use azcsi_rpc::goflags::{KLOG, go_style, normalise};
 use azcsi_types::node::NodeName;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+use crate::controller::sku_migration::progress::Limits;
 use crate::node::identity::IdentityCheck;
 use args::LowArgs;
 
@@ -57,15 +60,24 @@ pub struct Environment {
     pub cloud: Env,
     /// `KUBE_NODE_NAME`: the node, for the pre-stop hook.
     pub node_name: Option<String>,
+    /// `MIGRATION_TIMEOUTS`: how long conversions to Premium v2 should take, by size.
+    pub migration_timeouts: Option<String>,
+    /// `MAX_MIGRATION_TIMEOUT`: for how long one is watched at the most.
+    pub max_migration_timeout: Option<String>,
 }
 
 impl Environment {
     /// Reads the variables with `lookup`; blank ones count as absent.
     #[must_use]
     pub fn of(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let name = lookup("KUBE_NODE_NAME").map(|name| name.trim().to_owned());
+        let filled = |name| {
+            let text = lookup(name).map(|text| text.trim().to_owned());
+            text.filter(|text| !text.is_empty())
+        };
         Self {
-            node_name: name.filter(|name| !name.is_empty()),
+            node_name: filled("KUBE_NODE_NAME"),
+            migration_timeouts: filled("MIGRATION_TIMEOUTS"),
+            max_migration_timeout: filled("MAX_MIGRATION_TIMEOUT"),
             cloud: Env::read(lookup),
         }
     }
@@ -171,8 +183,8 @@ pub struct Controller {
     pub wait_for_snapshot: bool,
     /// Give migrated volumes read-only caching instead of read-write.
     pub convert_caching: bool,
-    /// Follow conversions to another SKU.
-    pub migration_monitor: bool,
+    /// Follow conversions to another SKU, within these limits; `None` not to.
+    pub migration: Option<Limits>,
     /// Allow `perfProfile`.
     pub perf_optimization: bool,
 }
@@ -275,12 +287,37 @@ fn plain(error: &clap::Error) -> ConfigError {
     ) {
         return ConfigError::Help(text);
     }
+    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        return ConfigError::Wrong(unknown(error));
+    }
     let lines = text.lines().map(str::trim).take_while(|line| {
         !line.starts_with("Usage:") && !line.starts_with("For more information")
     });
     let line = lines.collect::<Vec<_>>().join(" ");
     let line = line.trim().trim_start_matches("error: ");
     ConfigError::Wrong(line.to_owned())
+}
+
+/// What to do about a flag, or a word, that there is not.
+fn unknown(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue};
+    let what = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let Some(flag) = what.strip_prefix("--") else {
+        return format!("there is no argument '{what}': leave it out, or see --help");
+    };
+    let command = LowArgs::command();
+    let flags: Vec<&str> = command
+        .get_arguments()
+        .filter_map(clap::Arg::get_long)
+        .collect();
+    let remedy = azcsi_types::params::nearest(flag, &flags).map_or_else(
+        || "leave it out".to_owned(),
+        |near| format!("use '--{near}'"),
+    );
+    format!("there is no flag '{what}': {remedy}, or see --help for all that there are")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The ports of controller and node over the Kubernetes API, and what stands in without one.
 
+pub mod conversions;
 pub mod notices;
 pub mod own_node;
 

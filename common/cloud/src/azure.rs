@@ -13,7 +13,7 @@ use crate::compute::skus::Skus;
 use crate::compute::snapshots::Snapshots;
 use crate::compute::vms::Vms;
 use crate::compute::vmss::ScaleSets;
-use crate::config::{CloudConfig, ConfigError};
+use crate::config::{CloudConfig, ConfigError, Credential};
 use crate::environment::Environment;
 use crate::network::private_dns::PrivateDns;
 use crate::network::private_endpoints::PrivateEndpoints;
@@ -78,13 +78,21 @@ impl Azure {
             Arc::clone(&clock),
         );
         let governor = Arc::new(Gate::new(Arc::clone(&clock)));
+        let second = second_tenant(&config, &environment, (&transport, &clock))?;
         let seams = Seams {
             transport,
             source: Arc::new(source),
             governor,
             clock,
         };
-        Ok(Self::with(config, environment, seams))
+        let azure = Self::with(config, environment, seams);
+        Ok(match second {
+            Some(tokens) => Self {
+                arm: azure.arm.with_auxiliary(tokens),
+                ..azure
+            },
+            None => azure,
+        })
     }
 
     /// With another source of tokens or another governor than the configuration would give.
@@ -119,11 +127,22 @@ impl Azure {
             governor: seams.governor,
             retry: RetryPolicy::default(),
             user_agent,
+            auxiliary: None,
         });
         Self {
             arm,
             config: Arc::new(config),
             files,
+        }
+    }
+
+    /// The same Azure, with another `User-Agent` for requests to Resource Manager. Tokens, connections
+    /// and throttling are shared.
+    #[must_use]
+    pub fn named(&self, user_agent: &str) -> Self {
+        Self {
+            arm: self.arm.named(user_agent),
+            ..self.clone()
         }
     }
 
@@ -239,6 +258,41 @@ impl Azure {
     }
 }
 
+/// Tokens of the tenant that the network resources are in, if that is another one. The identity of a
+/// machine has no other tenant than its own.
+fn second_tenant(
+    config: &CloudConfig,
+    environment: &Environment,
+    (transport, clock): (&Arc<dyn Transport>, &Arc<dyn Clock>),
+) -> Result<Option<Tokens>, StartError> {
+    let tenant = &config.network_resource_tenant_id;
+    if tenant.is_empty() || tenant.eq_ignore_ascii_case(&config.tenant_id) {
+        return Ok(None);
+    }
+    let credential = config.credential("cloud configuration")?;
+    if matches!(credential, Credential::ManagedIdentity { .. }) {
+        tracing::warn!("networkResourceTenantID is not used: a managed identity has one tenant");
+        return Ok(None);
+    }
+    let there = CloudConfig {
+        tenant_id: tenant.clone(),
+        ..config.clone()
+    };
+    let (transport, clock) = (Arc::clone(transport), Arc::clone(clock));
+    let source = CredentialSource::new(
+        &there,
+        credential,
+        environment,
+        transport,
+        Arc::clone(&clock),
+    );
+    Ok(Some(Tokens::new(
+        Arc::new(source),
+        environment.scope(),
+        clock,
+    )))
+}
+
 /// The parts of [`Azure`] that can be exchanged.
 #[derive(Clone, Debug)]
 pub struct Seams {
@@ -251,3 +305,6 @@ pub struct Seams {
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
+
+#[cfg(test)]
+mod tests;

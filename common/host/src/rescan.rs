@@ -36,18 +36,28 @@ impl Rescan {
     }
 
     /// Asks for the disk at a LUN. What cannot be asked is logged: the disk may come by itself.
-    pub async fn for_lun(&self, _op: &Op, lun: Lun) {
+    /// `false` when a controller was still busy with an earlier request, which was for another
+    /// disk: then ask again.
+    #[must_use]
+    pub async fn for_lun(&self, _op: &Op, lun: Lun) -> bool {
         let scans = scsi_data_hosts(&self.roots)
             .into_iter()
             .map(|host| (host.join("scan"), format!("0 0 {lun}")));
         let controllers = nvme_controllers(&self.roots)
             .into_iter()
             .map(|controller| (controller.join("rescan_controller"), "1".to_owned()));
+        let mut is_asked = true;
         for (file, value) in scans.chain(controllers).collect::<Vec<_>>() {
-            if let Err(error) = self.write(file, value).await {
-                tracing::warn!(%error, "a controller could not be rescanned");
+            match self.write(file, value).await {
+                Ok(()) => {}
+                Err(HostError::Hanging { path }) => {
+                    tracing::debug!(path = %path.display(), "a rescan is under way");
+                    is_asked = false;
+                }
+                Err(error) => tracing::warn!(%error, "a controller could not be rescanned"),
             }
         }
+        is_asked
     }
 
     /// Asks the kernel to look at the size of a disk.
@@ -152,10 +162,38 @@ mod tests {
             ..Roots::default()
         };
         let op = Op::start("test", Deadline::NEVER);
-        Rescan::new(roots)
-            .for_lun(&op, Lun::try_from(5).unwrap())
-            .await;
+        let asked = Rescan::new(roots).for_lun(&op, Lun::try_from(5).unwrap());
+        assert!(asked.await);
         assert_eq!(fs::read_to_string(&scans[0]).unwrap(), "");
         assert_eq!(fs::read_to_string(&scans[1]).unwrap(), "0 0 5");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_a_busy_controller_did_not_take_is_reported() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree
+            .path()
+            .join("devices/f8b3781b-1e82-4818-a1c3-63d806ec15bb/host1");
+        let class = tree.path().join("class/scsi_host");
+        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&class).unwrap();
+        symlink(&folder, class.join("host1")).unwrap();
+        // The kernel takes its time with a scan: opening this ends only when somebody reads.
+        let scan = folder.join("scan");
+        nix::unistd::mkfifo(&scan, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let rescan = Rescan::new(Roots {
+            sys: tree.path().to_owned(),
+            ..Roots::default()
+        });
+        let op = Op::start("test", Deadline::NEVER);
+        let other = async {
+            let is_asked = rescan.for_lun(&op, Lun::try_from(6).unwrap()).await;
+            let read = tokio::task::spawn_blocking(move || fs::read_to_string(scan));
+            (is_asked, read.await.unwrap().unwrap())
+        };
+        let first = rescan.for_lun(&op, Lun::try_from(5).unwrap());
+        let (is_first_asked, (is_other_asked, read)) = tokio::join!(first, other);
+        assert!(is_first_asked && !is_other_asked);
+        assert_eq!(read, "0 0 5");
     }
 }

@@ -104,6 +104,12 @@ impl KubeError {
         }
     }
 
+    /// Whether somebody else changed the object meanwhile.
+    #[must_use]
+    pub const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+
     /// Whether the server proved that the object does not exist.
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
@@ -151,6 +157,7 @@ mod tests {
             let error = KubeError::from_kube("get x".to_owned(), kube::Error::Api(status));
             assert_eq!(error.fault(), fault, "{code}");
             assert_eq!(error.is_not_found(), code == 404, "{code}");
+            assert_eq!(error.is_conflict(), code == 409, "{code}");
             assert!(error.to_string().starts_with("cannot get x: "), "{error}");
         }
     }

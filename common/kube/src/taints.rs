@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_taint_waits_for_the_limit_unless_there_is_none() {
+    async fn the_taint_waits_for_the_limit_unless_there_is_none_nd_19() {
         let bare = json!([{"name": DRIVER, "nodeID": "n1"}]);
         let limited = json!([{"name": DRIVER, "allocatable": {"count": 16}}]);
         let other = json!([{"name": "file.csi.azure.com", "allocatable": {"count": 1}}]);

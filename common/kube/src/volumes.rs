@@ -1,6 +1,6 @@
 //! PersistentVolumes: name, handle, claim and labels.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::client::{Kube, Write, escaped};
 use crate::error::KubeError;
-use crate::watch::{Collection, Meta, PAGE, Page};
+use crate::watch::{Collection, PAGE, Page};
 
 const VOLUMES: &str = "/api/v1/persistentvolumes";
 
@@ -21,6 +21,15 @@ pub struct PersistentVolume {
     metadata: Meta,
     #[serde(default)]
     spec: Spec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Meta {
+    name: Box<str>,
+    uid: Box<str>,
+    resource_version: String,
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -88,6 +97,12 @@ impl PersistentVolume {
     #[must_use]
     pub fn uid(&self) -> &str {
         &self.metadata.uid
+    }
+
+    /// The value of an annotation.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata.annotations.get(key).map(String::as_str)
     }
 
     /// The handle, if it belongs to `driver`.
@@ -218,19 +233,25 @@ impl Kube {
         }
     }
 
-    /// Sets a label of a PersistentVolume, or removes it with `None`.
+    /// Sets a label and an annotation of a PersistentVolume, or removes them with `None`, if nobody
+    /// has changed the object since it was read.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub async fn label_volume(
+    /// [`KubeError::Conflict`] if somebody has; others if it cannot be written.
+    pub async fn mark_volume(
         &self,
-        name: &str,
-        key: &str,
-        value: Option<&str>,
+        object: &PersistentVolume,
+        (label, value): (&str, Option<&str>),
+        (annotation, text): (&str, Option<&str>),
     ) -> Result<(), KubeError> {
+        let name = object.name();
         let path = format!("{VOLUMES}/{}", escaped(name));
-        let body = json!({"metadata": {"labels": {key: value}}});
-        let what = format!("label PersistentVolume {name}");
+        let body = json!({"metadata": {
+            "resourceVersion": object.metadata.resource_version,
+            "labels": {label: value},
+            "annotations": {annotation: text},
+        }});
+        let what = format!("mark PersistentVolume {name}");
         let _: PersistentVolume = self.write(&what, &path, Write::MergePatch(&body)).await?;
         Ok(())
     }

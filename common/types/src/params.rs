@@ -221,8 +221,10 @@ impl Param {
     }
 }
 
-/// The known key within a third of the length in edits, if any.
-fn nearest(key: &str, known: &[&'static str]) -> Option<&'static str> {
+/// The known key within a third of the length in edits, if any: what somebody who typed `key` may
+/// have meant.
+#[must_use]
+pub fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let key = key.to_ascii_lowercase();
     known
         .iter()

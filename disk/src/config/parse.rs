@@ -2,6 +2,9 @@
 
 use std::net::SocketAddr;
 use std::str::FromStr;
+use std::time::Duration;
+
+use azcsi_types::size::GiB;
 
 use super::Mode;
 use crate::node::identity::IdentityCheck;
@@ -114,6 +117,53 @@ pub(super) fn url(text: &str) -> Result<String, String> {
         }
         _ => Err("expected a URL that begins with http:// or https://".to_owned()),
     }
+}
+
+/// A time as Go writes it: `5h`, `1h30m`, `90s`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time such as 5h or 1h30m".to_owned();
+    let (mut total, mut rest) = (0_u64, text.trim());
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u64 = rest[..end].parse().map_err(|_| wrong())?;
+        let mut unit = rest[end..].chars();
+        let seconds = match unit.next() {
+            Some('h') => 3600,
+            Some('m') => 60,
+            Some('s') => 1,
+            _ => return Err(wrong()),
+        };
+        total = number
+            .checked_mul(seconds)
+            .and_then(|part| total.checked_add(part))
+            .ok_or_else(wrong)?;
+        rest = unit.as_str();
+    }
+    if total == 0 {
+        return Err(wrong());
+    }
+    Ok(Duration::from_secs(total))
+}
+
+/// Times by size: `2Ti=5h,4Ti=8h`.
+pub(super) fn sizes(text: &str) -> Result<Vec<(GiB, Duration)>, String> {
+    let one = |part: &str| {
+        let (size, time) = part.split_once('=')?;
+        let size = size.trim();
+        let (number, unit) = size.split_at(size.len().checked_sub(2)?);
+        let number: u32 = number.parse().ok()?;
+        let gib = match unit {
+            "Gi" => number,
+            "Ti" => number.checked_mul(1024)?,
+            _ => return None,
+        };
+        Some((GiB::new(gib), duration(time).ok()?))
+    };
+    text.split(',')
+        .map(|part| {
+            one(part).ok_or_else(|| "expected sizes and times such as 2Ti=5h,4Ti=8h".to_owned())
+        })
+        .collect()
 }
 
 /// Text for an HTTP header.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azcsi_rpc::Endpoint;
 
-use super::{Command, Config, ConfigError, Environment, Mode, read};
+use super::{Command, Config, ConfigError, Environment, Limits, Mode, read};
 
 fn run(args: &[&str], env: &[(&str, &str)]) -> Result<Command, ConfigError> {
     let lookup = |name: &str| {
@@ -47,7 +47,8 @@ fn without_flags_it_is_a_controller_with_the_defaults_of_old() {
     assert_eq!(config.cloud.file, Path::new("/etc/kubernetes/azure.json"));
     assert!(config.cloud.allow_empty && !config.cloud.file_is_named);
     let controller = config.controller;
-    assert!(controller.online_resize && controller.lun_collision && controller.migration_monitor);
+    assert!(controller.online_resize && controller.lun_collision);
+    assert_eq!(controller.migration, Some(Limits::default()));
     assert!(
         !controller.list_volumes && !controller.wait_for_snapshot && !controller.capacity_check
     );
@@ -217,7 +218,7 @@ const WRONG: &[(&[&str], [&str; 3])] = &[
     ),
     (
         &["--no-such-flag"],
-        ["--no-such-flag", "unexpected", "argument"],
+        ["--no-such-flag", "there is no flag", "--help"],
     ),
 ];
 
@@ -264,5 +265,54 @@ fn help_names_every_topic() {
     };
     for topic in ["Process", "Kubernetes", "Azure", "Controller", "Node"] {
         assert!(text.contains(&format!("{topic}:")), "{topic}: {text}");
+    }
+}
+
+#[test]
+fn a_flag_that_there_is_not_is_one_line_with_the_remedy() {
+    assert_eq!(
+        wrong(&["--endpont=x"]),
+        "there is no flag '--endpont': use '--endpoint', or see --help for all that there are"
+    );
+    assert_eq!(
+        wrong(&["--zzzz"]),
+        "there is no flag '--zzzz': leave it out, or see --help for all that there are"
+    );
+    let word = wrong(&["controller", "again"]);
+    assert!(word.starts_with("there is no argument 'again': "), "{word}");
+}
+
+#[test]
+fn limits_of_conversions_are_read_from_the_environment() {
+    let controller = |timeouts: &str, most: &str| {
+        let env = [
+            ("MIGRATION_TIMEOUTS", timeouts),
+            ("MAX_MIGRATION_TIMEOUT", most),
+        ];
+        match run(&[], &env) {
+            Ok(Command::Serve(config)) => (config.controller.migration.unwrap(), config.warnings),
+            other => panic!("{other:?}"),
+        }
+    };
+    let hour = Duration::from_secs(3600);
+    let (limits, warnings) = controller("2Ti=5h, 512Gi=90m", "30h");
+    assert_eq!(warnings, Vec::<String>::new());
+    assert_eq!(limits.most, 30 * hour);
+    let times: Vec<_> = limits
+        .by_size
+        .iter()
+        .map(|(size, time)| (size.get(), *time))
+        .collect();
+    assert_eq!(
+        times[..3],
+        [(512, hour * 3 / 2), (2048, 5 * hour), (4096, 12 * hour)]
+    );
+    for wrong in ["x", "2Ti", "2Ti=", "2Pi=5h", "2Ti=5", "=5h"] {
+        let (limits, warnings) = controller(wrong, "1d");
+        assert_eq!((limits, warnings.len()), (Limits::default(), 2), "{wrong}");
+    }
+    match run(&["--enable-migration-monitor=false"], &[]) {
+        Ok(Command::Serve(config)) => assert_eq!(config.controller.migration, None),
+        other => panic!("{other:?}"),
     }
 }

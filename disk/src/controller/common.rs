@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use azcsi_cloud::Disk;
+use azcsi_cloud::{Azure, Disk};
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{GuardKey, validate};
 use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
@@ -91,6 +91,13 @@ impl Controller {
         let facts = self.facts.put(uri, &disk);
         let incomplete = || ControllerError::Going(format!("volume {uri} is still being created"));
         Ok((facts.ok_or_else(incomplete)?, Some(disk)))
+    }
+}
+
+impl Controller {
+    /// Azure under the name that a class wants for its requests.
+    pub(super) fn azure_as(&self, user_agent: Option<&str>) -> Azure {
+        user_agent.map_or_else(|| self.azure.clone(), |name| self.azure.named(name))
     }
 }
 

@@ -27,6 +27,8 @@ pub struct SourceFacts {
     pub region: Option<Region>,
     /// Its zone; snapshots have none.
     pub zone: Option<Zone>,
+    /// Its SKU, if known.
+    pub sku: Option<String>,
 }
 
 /// The size of the new disk.

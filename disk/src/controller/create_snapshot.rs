@@ -52,12 +52,6 @@ impl Handler for CreateSnapshot {
         let name = validate::name("name", wire.name)?;
         let map = validate::map("parameters", wire.parameters)?;
         let mut params = SnapshotParams::parse(sorted(map))?;
-        if params.access_mode == Some("AzureActiveDirectory") {
-            return Err(ControllerError::Refused(
-                "parameter 'dataAccessAuthMode' is 'AzureActiveDirectory': only None is supported"
-                    .to_owned(),
-            ));
-        }
         params.incremental &= !ctx.settings.stack;
         let source: DiskUri = source.parse().map_err(|error| {
             // CSI knows no NOT_FOUND here; repeating the call cannot help.
@@ -300,7 +294,8 @@ impl Work<'_> {
         uri: &SnapshotUri,
         body: &SnapshotCreate,
     ) -> Result<Snapshot, ControllerError> {
-        let error = match self.ctx.azure.snapshots().create(self.op, uri, body).await {
+        let azure = self.ctx.azure_as(self.request.params.user_agent.as_deref());
+        let error = match azure.snapshots().create(self.op, uri, body).await {
             Ok(made) => return Ok(made),
             Err(error) => error,
         };

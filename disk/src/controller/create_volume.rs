@@ -232,6 +232,11 @@ async fn existing(
         // An earlier create is running or failed: the same body joins or repeats it.
         return create(ctx, request, op).await;
     }
+    let copying = disk.properties.completion_percent;
+    if copying.is_some_and(|percent| percent < 100.0) {
+        // What it was made from is not looked up for this; it is no Premium v2 disk's kind.
+        ctx.watch_conversion(&request.disk, Some("a copy"), &request.params);
+    }
     let origin = match &request.source {
         None => Origin::Empty,
         // If the source is gone by now, asking for a needless resize does no harm.
@@ -250,12 +255,16 @@ async fn create(ctx: &Controller, request: Request, op: &Op) -> Result<Reply, Co
         None => None,
     };
     let (body, spot, zones) = plan(ctx, &request, source.as_ref(), op).await?;
-    let made = ctx.azure.disks().create(op, &request.disk, &body).await;
+    let azure = ctx.azure_as(request.params.user_agent.as_deref());
+    let made = azure.disks().create(op, &request.disk, &body).await;
     let disk = match made {
         Ok(disk) => disk,
         Err(error) => return Err(not_made(ctx, op, &request.disk, error).await),
     };
     ctx.facts.put(&request.disk, &disk);
+    if let Some(source) = &source {
+        ctx.watch_conversion(&request.disk, source.sku.as_deref(), &request.params);
+    }
     let origin = source.map_or(Origin::Empty, |source| Origin::Source(source.size));
     let reach = topology::reach(&spot, request.params.sku, &zones);
     reply(request, &disk, origin, reach)
@@ -348,10 +357,12 @@ fn within_reach(
 async fn zones(ctx: &Controller, op: &Op, request: &Request, spot: &Spot) -> SkuZones {
     let asked =
         !request.requirement.requisite.is_empty() || !request.requirement.preferred.is_empty();
-    if ctx.settings.stack || !(asked || request.params.sku.is_zone_redundant()) {
+    let sku = request.params.sku;
+    let matters = asked || sku.is_zone_redundant() || sku.has_provisioned_performance();
+    if ctx.settings.stack || !matters {
         return SkuZones::default();
     }
-    ctx.skus.zones(op, &spot.region, request.params.sku).await
+    ctx.skus.zones(op, &spot.region, sku).await
 }
 
 async fn source_facts(
@@ -369,6 +380,7 @@ async fn source_facts(
                 size: disk.size().unwrap_or_default(),
                 region: Some(spot.region),
                 zone: spot.zone,
+                sku: disk.sku.map(|sku| sku.name),
             })
         }
         Source::Snapshot(uri) => {
@@ -388,6 +400,7 @@ async fn source_facts(
                 size: snapshot.size().unwrap_or_default(),
                 region: snapshot.location.parse().ok(),
                 zone: None,
+                sku: snapshot.sku.map(|sku| sku.name),
             })
         }
     }

@@ -7,6 +7,7 @@
 //! | [`create_plan`], [`expand_plan`], [`modify_plan`], [`snapshot_plan`], [`health`] | decisions: facts in, a verdict out |
 //! | [`attach`] | the engine that attaches and detaches: one writer for each machine |
 //! | [`ports`] | what is asked of Kubernetes |
+//! | [`sku_migration`] | watches conversions to Premium v2 |
 //! | [`notices`] | which failures users are told of, and in which words |
 //! | [`facts`], [`sku_facts`], [`paging`] | bounded memories |
 //!
@@ -41,6 +42,7 @@ pub mod ports;
 pub mod publish;
 pub mod service;
 pub mod sku_facts;
+pub mod sku_migration;
 pub mod snapshot_plan;
 pub mod unpublish;
 pub mod validate_capabilities;
@@ -58,6 +60,7 @@ use facts::FactsCache;
 use paging::Recent;
 use ports::{Attachments, NodeDirectory};
 use sku_facts::SkuFacts;
+use sku_migration::SkuMigration;
 
 use crate::notices::{Notices, Silent};
 
@@ -101,6 +104,7 @@ pub struct Controller {
     azure: Azure,
     ports: Ports,
     notices: Arc<dyn Notices>,
+    migration: Option<SkuMigration>,
     settings: Settings,
     clock: Arc<dyn Clock>,
     attach: AttachEngine,
@@ -124,6 +128,7 @@ impl Controller {
             azure,
             ports,
             notices: Arc::new(Silent),
+            migration: None,
             settings,
             clock,
         }
@@ -133,6 +138,15 @@ impl Controller {
     #[must_use]
     pub fn with_notices(self, notices: Arc<dyn Notices>) -> Self {
         Self { notices, ..self }
+    }
+
+    /// The same controller, with somebody who watches conversions.
+    #[must_use]
+    pub fn with_migration(self, migration: SkuMigration) -> Self {
+        Self {
+            migration: Some(migration),
+            ..self
+        }
     }
 
     /// The attach engine, for metrics.

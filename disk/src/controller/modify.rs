@@ -76,6 +76,15 @@ impl Handler for Modify {
 async fn modify(ctx: &Controller, request: &Request, op: &Op) -> Result<(), ControllerError> {
     let uri = &request.disk;
     let disk = ctx.need_disk(op, uri).await?;
+    if let (Some(percent), Some(to)) = (disk.properties.completion_percent, request.wish.sku)
+        && percent < 100.0
+        && disk.sku() != Some(to)
+    {
+        let text = format!(
+            "volume {uri} is still being converted ({percent} percent); its SKU can change when that has ended"
+        );
+        return Err(ControllerError::Going(text));
+    }
     // The resizer gives up on a class only for INVALID_ARGUMENT.
     let update = plan(&disk, &request.wish)
         .map_err(|error| ControllerError::Refused(format!("volume {uri}: {error}")))?;
@@ -84,6 +93,8 @@ async fn modify(ctx: &Controller, request: &Request, op: &Op) -> Result<(), Cont
         let changed = changed
             .map_err(|error| ControllerError::azure(format!("changing volume {uri}"), error))?;
         ctx.facts.put(uri, &changed);
+        let from = disk.sku.as_ref().map(|sku| sku.name.as_str());
+        ctx.watch_change(uri, from, request.wish.sku);
     }
     Ok(())
 }

@@ -102,6 +102,27 @@ pub enum Claim {
     Unknown,
 }
 
+/// Whose the watch over a conversion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hold {
+    /// This process's. So it is as long as there is no PersistentVolume that could say otherwise.
+    Ours,
+    /// Another process's, which has renewed its mark lately.
+    Others,
+}
+
+/// Marks on PersistentVolumes that say which disks are being converted, and who watches.
+pub trait ConversionMarks: Debug + Send + Sync + 'static {
+    /// Sets or renews the mark of this process.
+    fn hold<'a>(&'a self, disk: &'a DiskUri) -> BoxFuture<'a, Result<Hold, PortError>>;
+
+    /// Takes the mark away: there is nothing left to watch.
+    fn release<'a>(&'a self, disk: &'a DiskUri) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// Marked disks that no other process watches.
+    fn unwatched(&self) -> BoxFuture<'_, Result<Vec<DiskUri>, PortError>>;
+}
+
 /// What the VolumeAttachments of this driver say.
 pub trait Attachments: Debug + Send + Sync + 'static {
     /// Whether a VolumeAttachment puts the disk on the node.

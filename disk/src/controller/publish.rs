@@ -150,6 +150,10 @@ impl Work<'_> {
         if let Some(disk) = disk {
             self.release_elsewhere(&vm, &disk).await?;
         }
+        if let Some(delay) = self.request.context.initial_delay {
+            // The volume's own wish, and its own wait: nothing of it is kept for others.
+            tokio::time::sleep(delay).await;
+        }
         let spec = self.spec().await;
         let mut first = true;
         loop {

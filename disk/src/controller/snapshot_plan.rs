@@ -161,6 +161,7 @@ pub fn body(
             incremental: params.incremental || only_incremental,
             network_access_policy: params.policy.map(str::to_owned),
             public_network_access: params.public.map(str::to_owned),
+            data_access_auth_mode: params.access_mode.map(str::to_owned),
         },
     }
 }
@@ -199,6 +200,7 @@ pub fn copy_body(
             incremental: true,
             network_access_policy: params.policy.map(str::to_owned),
             public_network_access: params.public.map(str::to_owned),
+            data_access_auth_mode: params.access_mode.map(str::to_owned),
         },
     }
 }

@@ -44,6 +44,8 @@ pub struct DiskParams {
     pub tags: Tags,
     /// What external-provisioner tells about the claim.
     pub claim: Claim,
+    /// `User-Agent` of the requests that make the disk.
+    pub user_agent: Option<String>,
 }
 
 /// Where a disk is made.
@@ -161,6 +163,7 @@ impl DiskParams {
             write_accelerator: accelerator(map),
             tags: tags::take(map)?,
             claim: claim(map),
+            user_agent: user_agent(map)?,
         })
     }
 
@@ -196,7 +199,6 @@ fn ignored(map: &mut ParamMap) -> Result<(), BadParam> {
         "zoned",
         "enableAsyncAttach",
         volume_context::FS_TYPE,
-        "userAgent",
     ] {
         map.take(key);
     }
@@ -225,6 +227,21 @@ fn ignored(map: &mut ParamMap) -> Result<(), BadParam> {
         }),
         None => Ok(()),
     }
+}
+
+/// Text for an HTTP header.
+pub(crate) fn user_agent(map: &mut ParamMap) -> Result<Option<String>, BadParam> {
+    let Some(param) = map.take("userAgent") else {
+        return Ok(None);
+    };
+    if !param
+        .value
+        .bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte))
+    {
+        return Err(param.refuse("visible ASCII characters and spaces"));
+    }
+    Ok(text(Some(param)))
 }
 
 fn stays_inside(path: &str) -> bool {

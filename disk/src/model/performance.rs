@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_those_of_the_reference() {
+    fn ranges_are_those_of_the_reference_pr_10() {
         for (sku, gib, iops, mbps, fits) in [
             (DiskSku::UltraSsdLrs, 4, Some(99), None, false),
             (DiskSku::UltraSsdLrs, 4, Some(4000), Some(1000), true),

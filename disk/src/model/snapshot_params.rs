@@ -6,7 +6,7 @@ use azcsi_types::keys::metadata;
 use azcsi_types::params::{BadParam, ParamMap};
 use azcsi_types::topology::Region;
 
-use super::params::{policy, public, segment, text, word};
+use super::params::{policy, public, segment, text, user_agent, word};
 use super::tags::{self, Tags};
 
 /// What a VolumeSnapshotClass asks of a new snapshot. `None` means that nothing was said.
@@ -34,6 +34,8 @@ pub struct SnapshotParams {
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,
+    /// `User-Agent` of the requests that make the snapshot.
+    pub user_agent: Option<String>,
 }
 
 impl SnapshotParams {
@@ -49,7 +51,6 @@ impl SnapshotParams {
     }
 
     pub(super) fn read(map: &mut ParamMap) -> Result<Self, BadParam> {
-        map.take("userAgent");
         map.take(metadata::SNAPSHOT_CONTENT_NAME);
         let location = match map.take("location") {
             Some(param) if !param.value.trim().is_empty() => {
@@ -76,6 +77,7 @@ impl SnapshotParams {
             tags: tags::take(map)?,
             name: text(map.take(metadata::SNAPSHOT_NAME)),
             namespace: text(map.take(metadata::SNAPSHOT_NAMESPACE)),
+            user_agent: user_agent(map)?,
         })
     }
 }

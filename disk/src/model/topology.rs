@@ -103,10 +103,9 @@ pub fn pick(
         }
     }
     if requirement.is_empty() {
-        return Ok(Spot {
-            region: wanted.unwrap_or(home).clone(),
-            zone: None,
-        });
+        let region = wanted.unwrap_or(home).clone();
+        let zone = anywhere(&region, sku, zones);
+        return Ok(Spot { region, zone });
     }
     let asked: Vec<String> = requirement.terms().map(|place| place.label()).collect();
     Err(Unsatisfiable {
@@ -114,6 +113,16 @@ pub fn pick(
         region: wanted.unwrap_or(home).to_string(),
         asked: asked.join(", "),
     })
+}
+
+/// The zone of a disk for which nobody asks one. Ultra and Premium v2 disks exist in zones only, in
+/// regions that have them; the others are regional then.
+fn anywhere(region: &Region, sku: DiskSku, zones: &SkuZones) -> Option<Zone> {
+    if !sku.has_provisioned_performance() {
+        return None;
+    }
+    let free = zones.offered.iter().find(|number| zones.has(**number))?;
+    Zone::new(region.clone(), *free)
 }
 
 /// Whether a disk that can be reached from these places meets a requirement.
@@ -256,6 +265,25 @@ mod tests {
                     zone: None
                 }
             );
+        }
+    }
+
+    #[test]
+    fn a_kind_that_needs_a_zone_gets_one_that_has_it() {
+        let three = SkuZones {
+            offered: vec![1, 2, 3],
+            restricted: vec![1],
+        };
+        let nobody_asks = Requirement::default();
+        for (sku, zones, zone) in [
+            (DiskSku::PremiumV2Lrs, &three, Some("eastus2-2")),
+            (DiskSku::UltraSsdLrs, &three, Some("eastus2-2")),
+            (DiskSku::PremiumLrs, &three, None),
+            (DiskSku::PremiumV2Lrs, &SkuZones::default(), None),
+        ] {
+            let spot = pick(&nobody_asks, None, &home(), (sku, zones)).unwrap();
+            let got = spot.zone.map(|zone| zone.to_string());
+            assert_eq!(got.as_deref(), zone, "{sku}");
         }
     }
 

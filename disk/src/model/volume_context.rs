@@ -1,6 +1,7 @@
 //! The volume context: what CreateVolume writes into a PersistentVolume for later calls.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use azcsi_types::access::MaxShares;
 use azcsi_types::keys::volume_context as keys;
@@ -21,7 +22,12 @@ pub struct VolumeContext {
     pub write_accelerator: bool,
     /// Whether the volume came from the in-tree driver or an old class: the key `kind` is there.
     pub has_kind: bool,
+    /// How long its attach waits for others to go with it.
+    pub initial_delay: Option<Duration>,
 }
+
+/// Longest such wait: the call has other things to do with its time.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 impl VolumeContext {
     /// Reads the map.
@@ -54,6 +60,7 @@ impl VolumeContext {
             shares,
             write_accelerator,
             has_kind: map.take(keys::KIND).is_some(),
+            initial_delay: initial_delay(&mut map)?,
         })
     }
 
@@ -62,6 +69,15 @@ impl VolumeContext {
     pub const fn is_static(&self) -> bool {
         self.requested.is_none()
     }
+}
+
+fn initial_delay(map: &mut ParamMap) -> Result<Option<Duration>, BadParam> {
+    let Some(param) = map.take("attachDiskInitialDelay") else {
+        return Ok(None);
+    };
+    let milliseconds: i64 = param.parse("a number of milliseconds")?;
+    let delay = u64::try_from(milliseconds).unwrap_or(0);
+    Ok((delay > 0).then(|| Duration::from_millis(delay).min(LONGEST_DELAY)))
 }
 
 /// What CreateVolume knows about the new volume.
@@ -195,5 +211,19 @@ mod tests {
             let map = HashMap::from([(key.to_owned(), value.to_owned())]);
             assert!(VolumeContext::decode(map).is_err(), "{key}");
         }
+    }
+
+    #[test]
+    fn a_delay_is_read_in_milliseconds_and_bounded() {
+        use std::time::Duration;
+        let delay = |text: &str| {
+            let map = [("attachdiskinitialdelay".to_owned(), text.to_owned())].into();
+            VolumeContext::decode(map).map(|context| context.initial_delay)
+        };
+        assert_eq!(delay("1500"), Ok(Some(Duration::from_millis(1500))));
+        assert_eq!(delay("999999999"), Ok(Some(Duration::from_secs(60))));
+        assert_eq!(delay("0"), Ok(None));
+        assert_eq!(delay("-1"), Ok(None));
+        assert!(delay("soon").is_err());
     }
 }

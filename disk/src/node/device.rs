@@ -93,9 +93,11 @@ async fn wait(node: &Node, op: &Op, volume: &Volume, lun: Lun) -> Result<Disk, N
             return Err(not_found(volume, lun, &found));
         }
         if !asked {
-            node.powers.rescan.for_lun(op, lun).await;
-            asked = true;
-            continue;
+            // While another volume's scan runs, the controller takes no request for this one.
+            asked = node.powers.rescan.for_lun(op, lun).await;
+            if asked {
+                continue;
+            }
         }
         tokio::time::sleep(pause.min(until.remaining(&*node.clock))).await;
         pause = (pause * 2).min(LAST_PAUSE);

@@ -11,8 +11,11 @@ use azcsi_types::topology::Region;
 use super::error::StartError;
 use super::{Base, cloud};
 use crate::config::{self, Config, Mode};
+use crate::controller::ports::ConversionMarks;
 use crate::controller::service::ControllerService;
+use crate::controller::sku_migration::SkuMigration;
 use crate::controller::{Controller, Ports, Settings};
+use crate::kubernetes::conversions::Conversions;
 use crate::kubernetes::notices::KubernetesNotices;
 use crate::kubernetes::{AzureDirectory, Claims, Directory, NoClaims, Slots};
 use crate::machines::AzureMachines;
@@ -55,16 +58,49 @@ pub async fn build(config: &Config, base: &Base) -> Result<Option<Part>, StartEr
     };
     let settings = settings(&config.controller, &azure)?;
     let offered = settings.capabilities.clone();
-    let (ports, notices) = ports(config, base, &azure);
-    let controller = Controller::new(azure, ports, settings, Arc::clone(&base.clock));
-    let controller = controller.with_notices(notices);
+    let cluster = cluster(config, base, &azure);
+    let migration = migration(config, base, &azure, &cluster);
+    let controller = Controller::new(azure, cluster.ports, settings, Arc::clone(&base.clock));
+    let mut controller = controller.with_notices(cluster.notices);
+    if let Some(migration) = migration {
+        tokio::spawn(migration.clone().recover());
+        controller = controller.with_migration(migration);
+    }
     Ok(Some(Part {
         controller: Arc::new(controller),
         offered,
     }))
 }
 
-fn ports(config: &Config, base: &Base, azure: &Azure) -> (Ports, Arc<dyn Notices>) {
+/// What the controller has of the cluster.
+struct Cluster {
+    ports: Ports,
+    notices: Arc<dyn Notices>,
+    /// The marks of conversions; there are none outside of a cluster.
+    marks: Option<Arc<dyn ConversionMarks>>,
+}
+
+/// The watcher of conversions, if there is a cluster to tell.
+fn migration(
+    config: &Config,
+    base: &Base,
+    azure: &Azure,
+    cluster: &Cluster,
+) -> Option<SkuMigration> {
+    let limits = config.controller.migration.clone()?;
+    let marks = cluster.marks.clone()?;
+    let notices = Arc::clone(&cluster.notices);
+    let clock = Arc::clone(&base.clock);
+    Some(SkuMigration::new(
+        azure.clone(),
+        marks,
+        notices,
+        clock,
+        limits,
+    ))
+}
+
+fn cluster(config: &Config, base: &Base, azure: &Azure) -> Cluster {
     let scope = GroupScope::ResourceGroup {
         subscription: azure.config().subscription_id.clone(),
         resource_group: azure.config().resource_group.clone(),
@@ -76,20 +112,27 @@ fn ports(config: &Config, base: &Base, azure: &Azure) -> (Ports, Arc<dyn Notices
         Slots::Ignored
     };
     let Some(kube) = &base.kube else {
-        let ports = Ports {
-            nodes: Arc::new(AzureDirectory(machines)),
-            attachments: Arc::new(NoClaims),
+        return Cluster {
+            ports: Ports {
+                nodes: Arc::new(AzureDirectory(machines)),
+                attachments: Arc::new(NoClaims),
+            },
+            notices: Arc::new(Silent),
+            marks: None,
         };
-        return (ports, Arc::new(Silent));
     };
     let claims = Claims::start(kube.clone(), &config.driver, slots);
-    let followed = Some(claims.followed());
-    let notices = KubernetesNotices::start(kube.clone(), &config.driver, followed);
-    let ports = Ports {
-        nodes: Arc::new(Directory::start(kube.clone(), machines)),
-        attachments: Arc::new(claims),
-    };
-    (ports, Arc::new(notices))
+    let followed = claims.followed();
+    let marks = Conversions::new(kube.clone(), &config.driver, Arc::clone(&followed));
+    let notices = KubernetesNotices::start(kube.clone(), &config.driver, Some(followed));
+    Cluster {
+        ports: Ports {
+            nodes: Arc::new(Directory::start(kube.clone(), machines)),
+            attachments: Arc::new(claims),
+        },
+        notices: Arc::new(notices),
+        marks: Some(Arc::new(marks)),
+    }
 }
 
 fn settings(wanted: &config::Controller, azure: &Azure) -> Result<Settings, StartError> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::error::{ArmError, ErrorKind, InDoubt};
 use super::lro::{self, Absent, Start, Step, Watch, absence, moved, result_of};
-use super::request::ArmRequest;
+use super::request::{AUXILIARY, ArmRequest, bearer};
 use crate::auth::Tokens;
 use crate::environment::{ApiFamily, Environment};
 use crate::pipeline::retry::{Attempt, Outcome, RetryPolicy, Verdict, retry_after, spread};
@@ -27,6 +27,7 @@ use crate::pipeline::transport::Transport;
 pub struct ArmClient(Arc<Parts>);
 
 /// What an [`ArmClient`] is made of.
+#[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) environment: Environment,
     pub(crate) transport: Arc<dyn Transport>,
@@ -35,6 +36,8 @@ pub(crate) struct Parts {
     pub(crate) governor: Arc<dyn Governor>,
     pub(crate) retry: RetryPolicy,
     pub(crate) user_agent: String,
+    /// Tokens of a second tenant, for writes that touch resources of it.
+    pub(crate) auxiliary: Option<Tokens>,
 }
 
 impl fmt::Debug for ArmClient {
@@ -70,8 +73,25 @@ impl ArmClient {
         &self.0.environment
     }
 
+    /// The same client under another name; tokens, connections and throttling are shared.
+    pub(crate) fn named(&self, user_agent: &str) -> Self {
+        Self(Arc::new(Parts {
+            user_agent: user_agent.to_owned(),
+            ..Parts::clone(&self.0)
+        }))
+    }
+
     fn request(&self, method: Method, family: ApiFamily, path: &str) -> ArmRequest {
         ArmRequest::new(self.environment(), method, family, path, &[])
+    }
+
+    /// The same client, with tokens of a second tenant for writes of machines: a machine may have
+    /// network interfaces there.
+    pub(crate) fn with_auxiliary(&self, tokens: Tokens) -> Self {
+        Self(Arc::new(Parts {
+            auxiliary: Some(tokens),
+            ..Parts::clone(&self.0)
+        }))
     }
 
     /// Reads a resource.
@@ -330,7 +350,16 @@ impl ArmClient {
         loop {
             self.admit(op, request).await?;
             let token = self.0.tokens.bearer(op.deadline()).await?;
-            let http = self.build(request, &token, (op.id(), &request_id))?;
+            let mut http = self.build(request, &token, (op.id(), &request_id))?;
+            if let Some(tokens) = self
+                .0
+                .auxiliary
+                .as_ref()
+                .filter(|_| request.is_of_machines())
+            {
+                let second = tokens.bearer(op.deadline()).await?;
+                http.headers_mut().insert(AUXILIARY, bearer(&second)?);
+            }
             tried += 1;
             let sent = self.once(op, request, http).await?;
             if !refreshed && matches!(&sent, Ok(r) if r.status() == StatusCode::UNAUTHORIZED) {
@@ -407,9 +436,7 @@ impl ArmClient {
         token: &azcsi_types::secret::Secret,
         (correlation, request_id): (&str, &str),
     ) -> Result<http::Request<Bytes>, ArmError> {
-        let mut bearer = http::HeaderValue::try_from(format!("Bearer {}", token.expose()))
-            .map_err(|_| ArmError::of(ErrorKind::Credentials, "the token is no text".to_owned()))?;
-        bearer.set_sensitive(true);
+        let bearer = bearer(token)?;
         let mut builder = http::Request::builder()
             .method(request.method.clone())
             .uri(&request.url)

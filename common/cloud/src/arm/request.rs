@@ -1,11 +1,12 @@
 //! One request to Azure Resource Manager, before it has a token.
 
+use azcsi_types::secret::Secret;
 use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::Serialize;
 
-use super::error::ArmError;
+use super::error::{ArmError, ErrorKind};
 use crate::environment::{ApiFamily, Environment};
 use crate::pipeline::retry::Repeatable;
 use crate::pipeline::throttle::{Buckets, Verb};
@@ -124,6 +125,12 @@ impl ArmRequest {
         }
     }
 
+    /// Whether it writes a machine or an instance of a scale set.
+    pub(crate) fn is_of_machines(&self) -> bool {
+        let path = self.path.to_ascii_lowercase();
+        self.method != Method::GET && path.contains("/microsoft.compute/virtualmachine")
+    }
+
     /// Short form for messages: `PUT disks/pvc-1`.
     pub(crate) fn name(&self) -> String {
         const PROVIDERS: &str = "/providers/";
@@ -136,6 +143,16 @@ impl ArmRequest {
         let tail = at.map_or(self.path.as_str(), |at| &self.path[at..]);
         format!("{} {tail}", self.method)
     }
+}
+
+/// Tokens of other tenants (Azure Resource Manager, "authenticate requests across tenants").
+pub(crate) const AUXILIARY: &str = "x-ms-authorization-auxiliary";
+
+pub(crate) fn bearer(token: &Secret) -> Result<http::HeaderValue, ArmError> {
+    let mut value = http::HeaderValue::try_from(format!("Bearer {}", token.expose()))
+        .map_err(|_| ArmError::of(ErrorKind::Credentials, "the token is no text".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// A URL that Azure gave may carry our token only to the host that we called.

@@ -133,6 +133,9 @@ pub struct SnapshotCreateProperties {
     /// `Enabled` or `Disabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_network_access: Option<String>,
+    /// `None` or `AzureActiveDirectory`: whether an export also needs a login.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_access_auth_mode: Option<String>,
 }
 
 /// Body that changes a snapshot's tags; the map replaces the old one.

@@ -56,12 +56,20 @@ impl AzureMachines {
         Self { azure, clock }
     }
 
+    fn is_stack(&self) -> bool {
+        self.azure.environment().api_versions.is_stack()
+    }
+
     async fn change(
         &self,
         op: &Op,
         vm: &VmRef,
         changes: &DataDiskChanges,
     ) -> Result<VmView, ArmError> {
+        if self.is_stack() {
+            // That cloud knows neither the action nor a disk that is marked as leaving.
+            return self.model(op, vm, changes).await;
+        }
         match self.azure.vms().attach_detach(op, vm, changes).await {
             Ok(profile) => Ok(VmView::of_profile(&profile, self.clock.now())),
             Err(error) if error.is_action_unavailable() => self.model(op, vm, changes).await,
@@ -81,7 +89,11 @@ impl AzureMachines {
         let before = vms.get(op, vm).await?;
         let mut list = before.data_disks().clone();
         for disk in &changes.detach {
-            list.detach(disk);
+            if self.is_stack() {
+                list.leave_out(&disk.disk_id);
+            } else {
+                list.detach(disk);
+            }
         }
         for disk in &changes.attach {
             let slot = disk.lun.filter(|lun| !list.luns().contains(*lun));
@@ -157,3 +169,6 @@ impl Machines for AzureMachines {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,6 +61,7 @@ fn a_zonal_source_keeps_its_copy_in_its_zone() {
         size: GiB::new(1),
         region: Some(home()),
         zone: Some("eastus2-2".parse().unwrap()),
+        sku: None,
     };
     let both = Requirement {
         requisite: vec![zone("eastus2-1"), zone("eastus2-2")],

@@ -26,7 +26,7 @@ fn a_zone_is_region_and_number() {
 }
 
 #[test]
-fn the_driver_s_key_is_always_there_and_the_common_one_never_collides() {
+fn the_driver_s_key_is_always_there_and_the_common_one_never_collides_id_10() {
     let zonal = place(&machine("1"));
     let both = segments(&zonal, Some("westeurope-1"));
     assert_eq!(both.len(), 2);

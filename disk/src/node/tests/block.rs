@@ -27,7 +27,7 @@ fn mounts_at(rig: &Rig, path: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_device_is_bound_exactly_once_and_grows() {
+async fn a_device_is_bound_exactly_once_and_grows_nd_13() {
     let mut rig = Rig::new();
     let disk = rig.attach("d", 2, 8 * MIB);
     let volume = block("d", 2);

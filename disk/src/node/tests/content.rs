@@ -57,7 +57,7 @@ fn context(key: &'static str, value: &'static str) -> impl FnOnce(&mut Volume) {
 }
 
 #[tokio::test]
-async fn anything_but_zeros_is_left_alone() {
+async fn anything_but_zeros_is_left_alone_nd_01() {
     let refused = (Code::FailedPrecondition, false);
     for at in [0, 1024, SIZE / 4, SIZE - 1, 2 * MIB] {
         assert_eq!(
@@ -82,7 +82,7 @@ async fn anything_but_zeros_is_left_alone() {
 }
 
 #[tokio::test]
-async fn other_filesystems_and_damaged_ones_are_left_alone() {
+async fn other_filesystems_and_damaged_ones_are_left_alone_nd_01() {
     let refused = (Code::FailedPrecondition, false);
     let btrfs = |path: &Path| tool("mkfs.btrfs", &["-q", "-M"], path);
     assert_eq!(stage(|_| {}, btrfs).await, refused);
@@ -101,7 +101,7 @@ async fn other_filesystems_and_damaged_ones_are_left_alone() {
 }
 
 #[tokio::test]
-async fn the_copies_of_a_destroyed_xfs_are_seen() {
+async fn the_copies_of_a_destroyed_xfs_are_seen_nd_01() {
     let mut rig = Rig::new();
     let path = rig.path("d");
     File::create(&path).unwrap().set_len(320 * MIB).unwrap();

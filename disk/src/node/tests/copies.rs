@@ -51,7 +51,7 @@ async fn copied(rig: &mut Rig, fs: &'static str, size: u64) -> (Volume, Volume) 
 }
 
 #[tokio::test]
-async fn a_copy_on_a_write_protected_device_is_read_without_replay_sn_05() {
+async fn a_copy_on_a_write_protected_device_is_read_without_replay() {
     for (fs, size) in [("ext4", 64 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)] {
         let mut rig = Rig::new();
         let (source, mut copy) = copied(&mut rig, fs, size).await;

@@ -16,7 +16,7 @@ const SIZES: [(&str, u64); 5] = [
 ];
 
 #[tokio::test]
-async fn a_volume_lives_through_every_call_twice_and_grows() {
+async fn a_volume_lives_through_every_call_twice_and_grows_nd_10() {
     for (fs, size) in SIZES {
         let mut rig = Rig::new();
         let disk = rig.attach("d", 3, size);
@@ -69,7 +69,7 @@ async fn a_larger_disk_than_its_filesystem_is_grown_at_stage() {
 }
 
 #[tokio::test]
-async fn an_expand_waits_for_the_device_and_refuses_read_only() {
+async fn an_expand_waits_for_the_device_and_refuses_read_only_nd_14() {
     let mut rig = Rig::new();
     let disk = rig.attach("d", 0, 16 * MIB);
     let mut volume = volume("d", 0, "ext4");

@@ -5,7 +5,7 @@ use tonic::Code;
 use super::rig::{MIB, Rig, code, id, volume};
 
 #[tokio::test]
-async fn another_disk_in_the_slot_is_never_mounted() {
+async fn another_disk_in_the_slot_is_never_mounted_nd_02() {
     let mut rig = Rig::new();
     let disk = rig.attach("d", 0, 16 * MIB);
     let volume = volume("d", 0, "ext4");
@@ -47,7 +47,7 @@ async fn without_azure_s_word_a_device_known_by_a_link_waits() {
 }
 
 #[tokio::test]
-async fn a_slot_without_a_device_is_not_ready() {
+async fn a_slot_without_a_device_is_not_ready_nd_05() {
     let rig = Rig::new();
     assert_eq!(
         code(rig.stage(&volume("d", 5, "ext4")).await),

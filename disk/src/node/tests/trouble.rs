@@ -32,7 +32,7 @@ async fn a_restart_and_a_lost_record_change_nothing() {
 }
 
 #[tokio::test]
-async fn stacked_mounts_are_all_removed() {
+async fn stacked_mounts_are_all_removed_nd_11() {
     let mut rig = Rig::new();
     let disk = rig.attach("d", 0, 16 * MIB);
     let volume = volume("d", 0, "ext4");

@@ -149,6 +149,7 @@ impl Life {
                 incremental: true,
                 network_access_policy: Some("DenyAll".to_owned()),
                 public_network_access: Some("Disabled".to_owned()),
+                data_access_auth_mode: Some("AzureActiveDirectory".to_owned()),
             },
         };
         snapshots.create(&self.op(), &uri, &wanted).await?;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use azcsi_disk::controller::ports::{Attachments, Claim, NodeDirectory, NodeState, PortError};
+use azcsi_disk::controller::ports::{
+    Attachments, Claim, ConversionMarks, Hold, NodeDirectory, NodeState, PortError,
+};
 use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::lun::{Lun, LunSet};
 use azcsi_types::node::{NodeName, VmRef};
@@ -17,6 +19,8 @@ pub(crate) struct Kubernetes {
     states: Mutex<BTreeMap<String, NodeState>>,
     claims: Mutex<BTreeSet<(String, String)>>,
     slots: Mutex<BTreeMap<String, LunSet>>,
+    /// Disks with the mark of a conversion, and whether another process watches it.
+    marks: Mutex<BTreeMap<String, Hold>>,
 }
 
 impl Kubernetes {
@@ -51,6 +55,38 @@ impl Kubernetes {
             .entry(node.to_lowercase())
             .or_default()
             .insert(Lun::try_from(lun).unwrap());
+    }
+}
+
+impl Kubernetes {
+    /// A process that ended, or one that still runs, has marked a disk.
+    pub(crate) fn mark(&self, disk: &str, hold: Hold) {
+        self.marks.lock().unwrap().insert(disk.to_lowercase(), hold);
+    }
+
+    /// The disks that are marked.
+    pub(crate) fn marked(&self) -> Vec<String> {
+        self.marks.lock().unwrap().keys().cloned().collect()
+    }
+}
+
+impl ConversionMarks for Kubernetes {
+    fn hold<'a>(&'a self, disk: &'a DiskUri) -> BoxFuture<'a, Result<Hold, PortError>> {
+        let mut marks = self.marks.lock().unwrap();
+        let hold = *marks.entry(disk.folded()).or_insert(Hold::Ours);
+        Box::pin(std::future::ready(Ok(hold)))
+    }
+
+    fn release<'a>(&'a self, disk: &'a DiskUri) -> BoxFuture<'a, Result<(), PortError>> {
+        self.marks.lock().unwrap().remove(&disk.folded());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn unwatched(&self) -> BoxFuture<'_, Result<Vec<DiskUri>, PortError>> {
+        let marks = self.marks.lock().unwrap();
+        let ours = marks.iter().filter(|(_, hold)| **hold == Hold::Ours);
+        let disks = ours.map(|(disk, _)| disk.parse().unwrap()).collect();
+        Box::pin(std::future::ready(Ok(disks)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use azcsi_sim::Sim;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 pub(crate) struct Line {
     sim: Sim,
     cut: watch::Sender<bool>,
+    agents: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 impl Line {
@@ -24,7 +26,22 @@ impl Line {
         Self {
             sim,
             cut: watch::Sender::new(false),
+            agents: Arc::default(),
         }
+    }
+
+    /// The user agents of the requests with this method so far.
+    pub(crate) fn agents(&self, method: &str) -> Vec<String> {
+        let seen = self.agents.lock().unwrap();
+        let wanted = seen.iter().filter(|(seen, _)| seen == method);
+        wanted.map(|(_, agent)| agent.clone()).collect()
+    }
+
+    fn note(&self, request: &Request<Bytes>) {
+        let agent = request.headers().get(http::header::USER_AGENT);
+        let agent = agent.map_or_else(String::new, |agent| agent.to_str().unwrap().to_owned());
+        let seen = (request.method().to_string(), agent);
+        self.agents.lock().unwrap().push(seen);
     }
 
     /// Nothing passes from now on, in either direction.
@@ -43,6 +60,7 @@ impl tower::Service<Request<Bytes>> for Line {
     }
 
     fn call(&mut self, request: Request<Bytes>) -> Self::Future {
+        self.note(&request);
         let line = self.clone();
         Box::pin(async move {
             let mut cut = line.cut.subscribe();

@@ -11,6 +11,8 @@ use azcsi_cloud::pipeline::throttle::Gate as ThrottleGate;
 use azcsi_cloud::pipeline::transport::ServiceTransport;
 use azcsi_cloud::{Azure, Seams};
 use azcsi_disk::controller::service::ControllerService;
+use azcsi_disk::controller::sku_migration::SkuMigration;
+use azcsi_disk::controller::sku_migration::progress::Limits as MigrationLimits;
 use azcsi_disk::controller::{Controller, Ports, Settings};
 use azcsi_proto::csi::v1;
 use azcsi_rpc::Dispatcher;
@@ -61,6 +63,7 @@ pub(crate) struct World {
     pub(crate) kubernetes: Arc<Kubernetes>,
     pub(crate) told: Arc<Told>,
     pub(crate) controller: ControllerService,
+    pub(crate) migration: SkuMigration,
 }
 
 /// What is different from the usual world.
@@ -209,13 +212,15 @@ impl World {
         let sim = Sim::new(azure_world(&kubernetes), options);
         let line = Line::new(sim.clone());
         let told = Arc::new(Told::default());
-        let controller = Self::controller(&line, (&kubernetes, &told), unusual.limits, &clock);
+        let (controller, migration) =
+            Self::controller(&line, (&kubernetes, &told), unusual.limits, &clock);
         Self {
             sim,
             line,
             kubernetes,
             told,
             controller,
+            migration,
         }
     }
 
@@ -224,7 +229,7 @@ impl World {
         (kubernetes, told): (&Arc<Kubernetes>, &Arc<Told>),
         limits: Limits,
         clock: &Arc<dyn Clock>,
-    ) -> ControllerService {
+    ) -> (ControllerService, SkuMigration) {
         let seams = Seams {
             transport: Arc::new(ServiceTransport::new(line.clone())),
             source: Arc::new(FixedToken),
@@ -236,12 +241,19 @@ impl World {
             nodes: kubernetes.clone(),
             attachments: kubernetes.clone(),
         };
-        let controller =
-            Controller::new(azure, ports, settings(), Arc::clone(clock)).with_notices(told.clone());
-        ControllerService::new(
-            Arc::new(controller),
-            Dispatcher::new(Arc::clone(clock), limits),
-        )
+        let migration = SkuMigration::new(
+            azure.clone(),
+            kubernetes.clone(),
+            told.clone(),
+            Arc::clone(clock),
+            MigrationLimits::default(),
+        );
+        let controller = Controller::new(azure, ports, settings(), Arc::clone(clock))
+            .with_notices(told.clone())
+            .with_migration(migration.clone());
+        let dispatcher = Dispatcher::new(Arc::clone(clock), limits);
+        let service = ControllerService::new(Arc::new(controller), dispatcher);
+        (service, migration)
     }
 
     /// Another controller process over the same Azure, with nothing remembered.
@@ -250,13 +262,14 @@ impl World {
             Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START));
         let line = Line::new(self.sim.clone());
         let ports = (&self.kubernetes, &self.told);
-        let controller = Self::controller(&line, ports, Limits::default(), &clock);
+        let (controller, migration) = Self::controller(&line, ports, Limits::default(), &clock);
         Self {
             sim: self.sim.clone(),
             line,
             told: Arc::clone(&self.told),
             kubernetes: Arc::clone(&self.kubernetes),
             controller,
+            migration,
         }
     }
 

@@ -422,6 +422,9 @@ fn perform(
         );
         return Ok(());
     }
+    if after.sku != before.sku {
+        (after.iops, after.mbps) = disk_rules::base_performance(&after.sku, after.gib);
+    }
     after.iops = iops.unwrap_or(after.iops);
     after.mbps = mbps.unwrap_or(after.mbps);
     let faster = (after.iops, after.mbps) != (before.iops, before.mbps);
@@ -450,7 +453,14 @@ pub(crate) fn finish(state: &mut State, target: &str, wanted: &Value) -> Option<
     if !wanted.is_null()
         && let Ok(after) = changed(state, &disk, wanted)
     {
-        disk = after;
+        if after.sku != disk.sku {
+            // A disk that becomes one of the newer kinds is copied in the background.
+            let copies = (!skus::is_flexible(&disk.sku)).then_some(());
+            let copying = hydration(state, &after.sku, copies);
+            disk = Disk { copying, ..after };
+        } else {
+            disk = after;
+        }
     }
     if disk.gib != before
         && let Some(link) = &state.knobs.link

@@ -113,7 +113,7 @@ async fn a_slot_that_kubernetes_still_claims_is_avoided_ad_03() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_that_another_node_uses_is_not_taken_away() {
+async fn a_disk_that_another_node_uses_is_not_taken_away_ad_04() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     world.publish(&volume, "uni000000").await.unwrap();
@@ -126,7 +126,7 @@ async fn a_disk_that_another_node_uses_is_not_taken_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dangling_attachment_is_moved_within_one_call() {
+async fn a_dangling_attachment_is_moved_within_one_call_ad_04() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     world.publish(&volume, "uni000000").await.unwrap();
@@ -153,7 +153,7 @@ async fn a_full_node_is_exhausted_and_keeps_what_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_bad_disk_does_not_fail_the_others() {
+async fn one_bad_disk_does_not_fail_the_others_ad_11() {
     let world = World::new();
     let good = world.volume("good", 4).await;
     let mut elsewhere = create_request("bad", 4);
@@ -244,7 +244,7 @@ async fn throttling_never_leads_to_a_forced_detach_ad_10() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_preempted_write_is_sent_again() {
+async fn a_preempted_write_is_sent_again_ad_16() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     world.fault(
@@ -259,7 +259,7 @@ async fn a_preempted_write_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shared_disk_is_on_two_nodes_and_leaves_each_alone() {
+async fn a_shared_disk_is_on_two_nodes_and_leaves_each_alone_ad_23() {
     use v1::controller_server::Controller as _;
     let world = World::new();
     let mut request = create_request("shared", 4);

@@ -57,7 +57,7 @@ async fn a_lost_answer_leaves_no_second_disk_pr_01() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_create_that_outlives_its_call_is_joined_by_the_retry() {
+async fn a_create_that_outlives_its_call_is_joined_by_the_retry_pr_02() {
     let world = World::with(Unusual::default());
     world.fault(
         "PUT",
@@ -147,7 +147,7 @@ async fn sizes_that_no_disk_can_have_are_out_of_range() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attached_disk_is_not_deleted() {
+async fn an_attached_disk_is_not_deleted_pr_05() {
     let world = World::new();
     let volume = world.volume("pvc-1", 5).await;
     world.publish(&volume, "vm1").await.unwrap();

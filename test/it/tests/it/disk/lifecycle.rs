@@ -130,7 +130,7 @@ async fn expand(world: &World, id: &str, gib: i64) -> Outcome<v1::ControllerExpa
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_grows_while_it_is_used_and_never_shrinks() {
+async fn a_disk_grows_while_it_is_used_and_never_shrinks_sn_16() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     world.publish(&volume, "vm1").await.unwrap();
@@ -181,7 +181,7 @@ async fn list(world: &World, token: &str, most: i32) -> Outcome<v1::ListVolumesR
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_survive_a_deletion_between_them() {
+async fn pages_survive_a_deletion_between_them_sn_19() {
     let world = World::new();
     for number in 0..7 {
         world.volume(&format!("pvc-{number}"), 1).await;
@@ -223,7 +223,7 @@ async fn a_list_says_on_which_nodes_a_volume_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_class_that_cannot_be_applied_changes_nothing() {
+async fn a_class_that_cannot_be_applied_changes_nothing_pr_29() {
     let world = World::new();
     let volume = world.volume("pvc-1", 4).await;
     let modify = |key: &str, value: &str| v1::ControllerModifyVolumeRequest {
