@@ -22,7 +22,12 @@ pub(crate) fn class(mode: Mode, class: &Value) -> Result<Value, TranslateError> 
     let terms = topology::allowed::unzoned(ZONE_KEY, terms)?;
     let mut copy = class.clone();
     if let Value::Object(object) = &mut copy {
-        replace(object, "parameters", Value::Object(rest));
+        // Parameters that held nothing but zones stay as an empty map.
+        if object.get("parameters").is_some_and(Value::is_object) {
+            object.insert("parameters".to_owned(), Value::Object(rest));
+        } else {
+            replace(object, "parameters", Value::Object(rest));
+        }
         replace(object, "allowedTopologies", Value::Array(terms));
     }
     Ok(copy)

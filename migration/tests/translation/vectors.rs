@@ -4,8 +4,6 @@ use azcsi_migration::request::{Direction, answer};
 use azcsi_migration::{Mode, TranslateError};
 use serde_json::Value;
 
-use crate::canonical::canonical;
-
 fn vectors() -> Vec<Value> {
     serde_json::from_str(include_str!("../vectors/translation.json")).unwrap()
 }
@@ -32,8 +30,8 @@ fn complaint(vector: &Value) -> Option<String> {
         }
         (false, Err(error)) => Some(format!("{name}: {error}")),
         (false, Ok(value)) => {
-            let (found, wanted) = (canonical(&value), canonical(&vector["expected"]));
-            (found != wanted).then(|| format!("{name}:\n  found  {found:?}\n  wanted {wanted:?}"))
+            let wanted = &vector["expected"];
+            (value != *wanted).then(|| format!("{name}:\n  found  {value}\n  wanted {wanted}"))
         }
     }
 }
