@@ -162,8 +162,8 @@ mod tests {
             ..Roots::default()
         };
         let op = Op::start("test", Deadline::NEVER);
-        let asked = Rescan::new(roots).for_lun(&op, Lun::try_from(5).unwrap());
-        assert!(asked.await);
+        let rescan = Rescan::new(roots);
+        assert!(rescan.for_lun(&op, Lun::try_from(5).unwrap()).await);
         assert_eq!(fs::read_to_string(&scans[0]).unwrap(), "");
         assert_eq!(fs::read_to_string(&scans[1]).unwrap(), "0 0 5");
     }

@@ -1,6 +1,7 @@
 //! What is going to happen, volume by volume, with a hash over all of it.
 
 use azcsi_migration::Plugin;
+use azcsi_migration::handle::account_of_secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -229,6 +230,20 @@ fn users(inventory: &Inventory, old: &Value) -> Vec<Workload> {
     })
 }
 
+/// The storage account that the secret of a share names, if it was looked at.
+fn account_of(inventory: &Inventory, old: &Value) -> Option<String> {
+    let secret = text(old, "/spec/azureFile/secretName").to_owned();
+    let place = match text(old, "/spec/azureFile/secretNamespace") {
+        "" => text(old, "/spec/claimRef/namespace"),
+        given => given,
+    };
+    inventory
+        .secrets
+        .get(&(place.to_owned(), secret))
+        .cloned()
+        .flatten()
+}
+
 fn item(
     inventory: &Inventory,
     facts: &Facts,
@@ -237,16 +252,7 @@ fn item(
 ) -> Result<Item, Failure> {
     let old_claim = inventory.claim_of(old);
     let variant = old_claim.map_or(Variant::Renew, |_| options.variant);
-    let secret = text(old, "/spec/azureFile/secretName").to_owned();
-    let place = match text(old, "/spec/azureFile/secretNamespace") {
-        "" => text(old, "/spec/claimRef/namespace"),
-        given => given,
-    };
-    let account = inventory
-        .secrets
-        .get(&(place.to_owned(), secret))
-        .cloned()
-        .flatten();
+    let account = account_of(inventory, old);
     let context = Context {
         facts,
         wishes: &options.wishes,
@@ -267,7 +273,7 @@ fn item(
         volume: name(old).to_owned(),
         variant,
         inputs: inputs(old, old_claim),
-        notes: notes(options, old, &new),
+        notes: notes(options, old, &new, account.as_deref()),
         steps: Step::FORWARD
             .iter()
             .map(|step| step.told().to_owned())
@@ -318,8 +324,12 @@ fn steady(object: &Value) -> Value {
     json!({"metadata": metadata, "spec": spec})
 }
 
-fn notes(options: &Options, old: &Value, new: &Value) -> Vec<String> {
+fn notes(options: &Options, old: &Value, new: &Value, account: Option<&str>) -> Vec<String> {
     let mut out = Vec::new();
+    let secret = text(old, "/spec/azureFile/secretName");
+    if !secret.is_empty() && account.is_none() && account_of_secret(secret) == secret {
+        out.push("the storage account is not known: --check-secrets reads it".to_owned());
+    }
     if old.pointer("/spec/azureDisk").is_some() {
         let before = text(old, "/spec/azureDisk/cachingMode");
         let after = cache_of(old, &options.wishes);

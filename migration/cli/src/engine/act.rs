@@ -187,11 +187,8 @@ impl Run<'_> {
                 return Ok(());
             };
             let running = running(&workload, &now);
-            if running == 0 {
-                return Ok(());
-            }
             // It was scaled since the plan: the way back leads to what it is now.
-            if workload.pause == Pause::Scale && running != workload.replicas {
+            if workload.pause == Pause::Scale && running != workload.replicas && running > 0 {
                 record.item.workloads[index].replicas = running;
                 self.engine.journal.write(record).await?;
             }
@@ -218,10 +215,9 @@ impl Run<'_> {
             let Some(now) = self.workload(workload).await? else {
                 return Ok(());
             };
-            if running(workload, &now) > 0 || workload.replicas == 0 {
-                return Ok(());
-            }
-            match self.switch(workload, &now, workload.replicas).await {
+            // What runs already is left as it is; the write then only proves that it does.
+            let wanted = running(workload, &now).max(workload.replicas);
+            match self.switch(workload, &now, wanted).await {
                 Err(error) if error.is_conflict() => {}
                 other => return other,
             }
@@ -239,6 +235,8 @@ impl Run<'_> {
         Ok(self.objects().get(of, place, &workload.name).await?)
     }
 
+    /// Writes how much of a workload is to run, with the version that was read: an old answer does
+    /// not pass for the truth, even when nothing changes.
     async fn switch(&self, workload: &Workload, now: &Value, replicas: u64) -> Result<(), Failure> {
         let Some(of) = collection(workload) else {
             return Ok(());
