@@ -26,18 +26,26 @@ pub(super) fn run(args: &Translate) -> Result<Report, Failure> {
         path: name.clone(),
         source,
     })?;
-    let input: Value = serde_json::from_slice(&content).map_err(|error| Failure::Document {
-        what: name,
-        why: error.to_string(),
-    })?;
+    let input: Value = match serde_json::from_slice(&content) {
+        Ok(input) => input,
+        Err(why) => {
+            let error = Failure::Document {
+                what: name,
+                why: why.to_string(),
+            };
+            return Ok(refused(&error.to_string(), "NotJson"));
+        }
+    };
     Ok(match answer(args.mode, args.direction, &input) {
         Ok(result) => Report::done(format!("{result}\n")),
-        Err(error) => Report {
-            text: format!(
-                "{}\n",
-                json!({"error": error.to_string(), "reason": error.reason()})
-            ),
-            exit: Exit::Internal,
-        },
+        Err(error) => refused(&error.to_string(), error.reason()),
     })
+}
+
+/// Every refusal of this command is JSON, because programs read it.
+fn refused(error: &str, reason: &str) -> Report {
+    Report {
+        text: format!("{}\n", json!({"error": error, "reason": reason})),
+        exit: Exit::Internal,
+    }
 }
