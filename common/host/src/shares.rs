@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use azcsi_types::clock::Clock;
 use azcsi_types::op::Op;
@@ -25,8 +26,10 @@ use azcsi_types::secret::Secret;
 use nix::libc;
 
 use crate::error::HostError;
+use crate::liveness::{Liveness, LivenessProbe};
 use crate::mount::{MountOptions, Mounter, Write};
 use crate::mountinfo::Mount;
+use crate::net_probe::{self, Port, Resolved};
 use crate::worker::Workers;
 
 /// Longest data of `mount(2)`, in bytes: one page, with its terminator.
@@ -109,12 +112,25 @@ pub struct ShareMount {
 }
 
 /// A call that is running.
-pub type Pending<'a> = Pin<Box<dyn Future<Output = Result<(), HostError>> + Send + 'a>>;
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Mounts shares.
+/// Mounts shares, and asks for their servers.
 pub trait ShareMounter: fmt::Debug + Send + Sync {
+    /// The addresses of a server.
+    fn resolve<'a>(&'a self, host: &'a str, wait: Duration) -> Pending<'a, Resolved> {
+        Box::pin(net_probe::resolve(host, wait))
+    }
+
+    /// Whether its port answers.
+    fn knock(&self, address: IpAddr, port: u16, wait: Duration) -> Pending<'_, Port> {
+        Box::pin(net_probe::knock(address, port, wait))
+    }
+
+    /// Whether the server behind a mount answers.
+    fn ask<'a>(&'a self, path: &'a Path, wait: Duration) -> Pending<'a, Liveness>;
+
     /// Mounts one. After a time-out the call goes on, and the target is refused until it ends.
-    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a>;
+    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a, Result<(), HostError>>;
 
     /// Whether a mount is of this share, or of this folder in it.
     fn is_of(&self, mount: &Mount, kind: ShareKind, source: &str) -> bool;
@@ -125,6 +141,7 @@ pub trait ShareMounter: fmt::Debug + Send + Sync {
 pub struct KernelShares {
     clock: Arc<dyn Clock>,
     workers: Workers,
+    probe: LivenessProbe,
 }
 
 impl KernelShares {
@@ -134,12 +151,17 @@ impl KernelShares {
         Self {
             clock,
             workers: Workers::default(),
+            probe: LivenessProbe::default(),
         }
     }
 }
 
 impl ShareMounter for KernelShares {
-    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a> {
+    fn ask<'a>(&'a self, path: &'a Path, wait: Duration) -> Pending<'a, Liveness> {
+        Box::pin(self.probe.of(path, wait))
+    }
+
+    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a, Result<(), HostError>> {
         let wait = op.deadline().remaining(&*self.clock);
         let path = wanted.target.clone();
         Box::pin(async move {
@@ -258,13 +280,18 @@ fn call(
 pub struct BindForTests {
     mounter: Mounter,
     folder: PathBuf,
+    probe: LivenessProbe,
 }
 
 impl BindForTests {
     /// Shares are folders below `folder`.
     #[must_use]
-    pub const fn new(mounter: Mounter, folder: PathBuf) -> Self {
-        Self { mounter, folder }
+    pub fn new(mounter: Mounter, folder: PathBuf) -> Self {
+        Self {
+            mounter,
+            folder,
+            probe: LivenessProbe::default(),
+        }
     }
 
     /// The folder that stands in for a source.
@@ -281,7 +308,20 @@ fn relative(source: &str) -> PathBuf {
 }
 
 impl ShareMounter for BindForTests {
-    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a> {
+    fn ask<'a>(&'a self, path: &'a Path, wait: Duration) -> Pending<'a, Liveness> {
+        Box::pin(self.probe.of(path, wait))
+    }
+
+    fn resolve<'a>(&'a self, _: &'a str, _: Duration) -> Pending<'a, Resolved> {
+        let here = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+        Box::pin(std::future::ready(Resolved::Addresses(vec![here])))
+    }
+
+    fn knock(&self, _: IpAddr, _: u16, _: Duration) -> Pending<'_, Port> {
+        Box::pin(std::future::ready(Port::Open))
+    }
+
+    fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a, Result<(), HostError>> {
         let folder = self.folder_of(&wanted.source);
         Box::pin(async move {
             std::fs::create_dir_all(&folder)

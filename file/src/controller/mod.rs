@@ -1,1 +1,3 @@
 //! The Controller service: Azure, no mounts.
+
+pub mod account;

@@ -189,6 +189,7 @@ impl Place {
             udev: !nvme,
             nvme,
             memory: 640,
+            silent: false,
             decoys: true,
         };
         let machine = Machine::new(site, spec, &dir).await?;
@@ -227,6 +228,7 @@ impl Lab {
             udev: false,
             nvme: false,
             memory: 512,
+            silent: false,
             decoys: false,
         };
         let files = Machine::new(&site, files, &place.dir.join(FILES)).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use azcsi_proto::csi::v1::ProbeRequest;
@@ -18,6 +19,8 @@ use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request, Span};
 
 /// Name of the driver among the programs of the agent.
 const DRIVER: &str = "driver";
+/// How long a call of CSI may take.
+const CALL: Duration = Duration::from_secs(240);
 const KUBECONFIG: &str = "/run/lab/kubeconfig";
 /// Where ports of the host appear in the machine.
 const METADATA: &str = "169.254.169.254:80";
@@ -79,7 +82,7 @@ impl Node {
         ];
         let url = format!("http://127.0.0.1:{}", machine.csi_port);
         Ok(Self {
-            channel: Endpoint::from_shared(url)?.connect_lazy(),
+            channel: Endpoint::from_shared(url)?.timeout(CALL).connect_lazy(),
             relays: relays.into(),
             files: files.into(),
             machine,
@@ -224,7 +227,8 @@ impl Node {
         let boot = ["cat", "/proc/sys/kernel/random/boot_id"];
         let before = agent.run(&boot).await?;
         // The answer may or may not come before the end.
-        let _ = agent.shell("echo b > /proc/sysrq-trigger").await;
+        let line = agent.shell("echo b > /proc/sysrq-trigger");
+        let _ = tokio::time::timeout(Duration::from_secs(2), line).await;
         until("another start of the machine", || async {
             let now = agent.run(&boot).await.ok();
             Ok(now.filter(|now| *now != before).map(drop))

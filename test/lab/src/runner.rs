@@ -4,11 +4,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use tokio::time::Instant;
 
 use crate::cases::Case;
 use crate::lab::{Lab, Place};
+
+/// Longest time for a case: only one that hangs takes it.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// A line for the user.
 pub fn say(line: &str) {
@@ -57,9 +60,10 @@ pub async fn run(place: &Place, cases: &[&Case], failed: &Path) -> Result<()> {
 /// Runs one case; whether it passed.
 async fn one(lab: &mut Lab, case: &Case, failed: &Path) -> bool {
     let began = Instant::now();
-    let outcome = match (case.steps)(lab).await {
-        Ok(()) => lab.audit().await,
-        failed => failed,
+    let outcome = match tokio::time::timeout(LONGEST, (case.steps)(lab)).await {
+        Ok(Ok(())) => lab.audit().await,
+        Ok(failed) => failed,
+        Err(_) => Err(anyhow!("not within {} s", LONGEST.as_secs())),
     };
     let took = seconds(began.elapsed());
     let Err(error) = outcome else {

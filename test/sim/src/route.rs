@@ -4,7 +4,9 @@
 use http::Method;
 
 use crate::call::{Answer, Call};
-use crate::compute::{access, disks, kept, snapshots, vms, vmss};
+use crate::compute::{
+    access, disks, encryption_sets, groups, kept, scale_sets, snapshots, vms, vmss,
+};
 use crate::network::{
     life, nics, private_endpoints, private_zones, subnets, virtual_networks, zone_groups,
     zone_links,
@@ -68,6 +70,10 @@ const COMPUTE: &[Route] = &routes! {
     POST "rg/virtualMachines/*/restart" VmUpdate vms::restart;
     POST "rg/virtualMachines/*/reapply" VmUpdate vms::restart;
     GET "rg/virtualMachineScaleSets/*" SetGet vmss::get;
+    PUT "rg/virtualMachineScaleSets/*" InstanceUpdate scale_sets::put;
+    PATCH "rg/virtualMachineScaleSets/*" InstanceUpdate scale_sets::patch;
+    DELETE "rg/virtualMachineScaleSets/*" InstanceUpdate scale_sets::delete;
+    POST "rg/virtualMachineScaleSets/*/delete" InstanceUpdate scale_sets::delete_instances;
     GET "rg/virtualMachineScaleSets" SetList vmss::list;
     GET "virtualMachineScaleSets" SetList vmss::list;
     GET "rg/virtualMachineScaleSets/*/virtualMachines" SetList vmss::instances;
@@ -84,13 +90,16 @@ const COMPUTE: &[Route] = &routes! {
     GET "rg/diskEncryptionSets" DiskGet kept::list;
     GET "diskEncryptionSets" DiskGet kept::list;
     PUT "rg/diskEncryptionSets/*" DiskWrite kept::put;
+    PATCH "rg/diskEncryptionSets/*" DiskWrite encryption_sets::patch;
     DELETE "rg/diskEncryptionSets/*" DiskDelete kept::delete;
+    GET "rg/diskEncryptionSets/*/associatedResources" DiskGet encryption_sets::associated;
     GET "rg/diskAccesses/*" DiskGet kept::get;
     GET "rg/diskAccesses" DiskGet kept::list;
     GET "diskAccesses" DiskGet kept::list;
     PUT "rg/diskAccesses/*" DiskWrite kept::put;
     DELETE "rg/diskAccesses/*" DiskDelete kept::delete;
     GET "skus" Arm kept::sku_list;
+    GET "locations/*/usages" Arm groups::usages;
     GET "locations/*/DiskOperations/*" Poll kept::poll;
     GET "locations/*/operations/*" Poll kept::poll;
 };
@@ -102,6 +111,7 @@ const RESOURCES: &[Route] = &routes! {
     GET "rg" Arm kept::group;
     HEAD "rg" Arm kept::head_group;
     PUT "rg" Arm kept::put_group;
+    DELETE "rg" Arm groups::delete;
 };
 
 const STORAGE: &[Route] = &routes! {

@@ -74,6 +74,33 @@ pub(super) async fn late(lab: &mut Lab) -> Result<()> {
     outcome
 }
 
+/// A controller that tells of no disk that comes: every one has to be asked for, and a scan that
+/// is under way takes no other request.
+pub(super) async fn silent(lab: &mut Lab) -> Result<()> {
+    set_silent(lab, true).await?;
+    let wishes =
+        (0..6).map(|n| lab.create(Wish::new(&format!("silent-{n}"), 1, filesystem("ext4"))));
+    let volumes = try_join_all(wishes).await?;
+    try_join_all(volumes.iter().map(|volume| lab.bring_up(volume, SCSI))).await?;
+    for (seed, volume) in (0..).zip(&volumes) {
+        lab.fill(SCSI, &volume.span("data", 2, seed)).await?;
+    }
+    for (seed, volume) in (0..).zip(&volumes) {
+        lab.check(SCSI, &volume.span("data", 2, seed)).await?;
+        lab.take_down(volume, SCSI).await?;
+        lab.delete(volume).await?;
+    }
+    set_silent(lab, false).await
+}
+
+async fn set_silent(lab: &mut Lab, silent: bool) -> Result<()> {
+    let node = lab.node_mut(SCSI)?;
+    node.machine.power_off().await?;
+    node.machine.spec.silent = silent;
+    node.machine.switch_on()?;
+    node.come_up().await
+}
+
 async fn life(lab: &Lab, node: usize, name: &str, capability: VolumeCapability) -> Result<()> {
     let volume = lab.create(Wish::new(name, 1, capability)).await?;
     lab.bring_up(&volume, node).await?;

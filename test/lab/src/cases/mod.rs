@@ -74,6 +74,7 @@ pub const ALL: &[Case] = cases! {
     always "clone-xfs" share::clone: "an XFS clone beside its source",
     always "shared" share::shared: "one disk on two nodes, each sees what the other wrote",
     always "decoys" share::decoys: "data disks between disks that look like them",
+    full "silent" life::silent: "several disks at once on a controller that tells of none",
     always "power-loss" power::loss: "a node loses power, the volume moves, the node comes back",
     full "reboot" power::reboot: "a node restarts by itself, the volume is staged again",
     always "smb" files::smb: "SMB 3.1.1 with encryption; the server stops, the network is cut",

@@ -1,10 +1,12 @@
 //! The runner's side of the agent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 use crate::wire::{Reply, Request, Span};
 
@@ -15,7 +17,14 @@ const PING: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Agent {
     port: u16,
+    turns: Arc<Semaphore>,
 }
+
+/// How long anything else may take.
+const ANSWER: Duration = Duration::from_secs(300);
+
+/// How many requests run at once: QEMU's user network resets connections that come in a crowd.
+const AT_ONCE: usize = 4;
 
 /// How a program in a machine ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +40,11 @@ pub struct Ran {
 impl Agent {
     /// The agent behind a port of the loopback.
     #[must_use]
-    pub const fn new(port: u16) -> Self {
-        Self { port }
+    pub fn new(port: u16) -> Self {
+        Self {
+            port,
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+        }
     }
 
     /// Its port.
@@ -52,12 +64,16 @@ impl Agent {
     /// # Errors
     /// When it does not answer, or answers that it did not work.
     pub async fn ask(&self, request: &Request) -> Result<Reply> {
+        let _turn = self.turns.acquire().await?;
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let mut text = serde_json::to_string(request)?;
         text.push('\n');
         stream.write_all(text.as_bytes()).await?;
         let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).await?;
+        let mut stream = BufReader::new(stream);
+        tokio::time::timeout(ANSWER, stream.read_line(&mut line))
+            .await
+            .with_context(|| format!("no answer to {text}"))??;
         let reply = serde_json::from_str(&line).context("the agent's answer")?;
         if let Reply::Failed { why } = reply {
             bail!("{why}");

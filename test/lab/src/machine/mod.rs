@@ -54,6 +54,9 @@ pub struct Spec {
     pub nvme: bool,
     /// MiB of memory.
     pub memory: u32,
+    /// Whether the controller of data disks tells of disks that come and go; where it does not, the
+    /// driver has to ask.
+    pub silent: bool,
     /// Whether it has the decoys of a virtual machine on Azure.
     pub decoys: bool,
 }

@@ -103,7 +103,7 @@ pub fn command_line(parts: &Parts<'_>) -> Vec<String> {
         argv.extend([option.to_owned(), value]);
     }
     network(&mut argv, parts);
-    controllers(&mut argv);
+    controllers(&mut argv, parts.spec);
     system_disk(&mut argv, parts);
     if parts.spec.decoys {
         decoy_disks(&mut argv, parts);
@@ -152,7 +152,7 @@ fn network(argv: &mut Vec<String>, parts: &Parts<'_>) {
     ]);
 }
 
-fn controllers(argv: &mut Vec<String>) {
+fn controllers(argv: &mut Vec<String>, spec: &Spec) {
     for (id, slot) in [
         ("scsi0", SLOT_SYSTEM),
         ("scsi1", SLOT_DATA),
@@ -160,10 +160,10 @@ fn controllers(argv: &mut Vec<String>) {
         ("nvme", SLOT_NVME),
     ] {
         // A controller for data disks tells nobody that a disk grew: the driver has to look.
-        let silent = if id == "scsi1" {
-            ",param_change=off"
-        } else {
-            ""
+        let silent = match (id, spec.silent) {
+            ("scsi1", true) => ",param_change=off,hotplug=off",
+            ("scsi1", false) => ",param_change=off",
+            _ => "",
         };
         argv.extend([
             "-device".to_owned(),

@@ -23,6 +23,8 @@ mod operations;
 #[cfg(test)]
 mod plane_shares;
 #[cfg(test)]
+mod sets;
+#[cfg(test)]
 mod snapshots;
 #[cfg(test)]
 mod storage_support;

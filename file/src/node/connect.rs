@@ -1,0 +1,239 @@
+//! Carrying out one mount of a share: credentials, directory, name, system call, proof.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use azcsi_host::mount::{MountOptions, Unmount};
+use azcsi_host::net_probe::Resolved;
+use azcsi_host::shares::{Login, ShareKind, ShareMount};
+use azcsi_types::account::AccountName;
+use azcsi_types::clock::Deadline;
+use azcsi_types::op::Op;
+
+use super::Node;
+use super::cause::Who;
+use super::credentials::{self, Handed, Plan};
+use super::diagnose::{self, Failed};
+use super::error::NodeError;
+use super::login::{self, Held};
+use super::mounted;
+use super::options::Merged;
+use super::ports::ShareRef;
+use super::record::Record;
+use super::share::{Names, Share, VolumeKey};
+use crate::model::protocol::Protocol;
+use crate::model::volume_context::VolumeContext;
+
+/// Longest wait for the resolver.
+const RESOLVE: Duration = Duration::from_secs(10);
+
+/// Everything about a mount that the request says.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The volume.
+    pub volume: VolumeKey,
+    /// The share.
+    pub share: Share,
+    /// What else the volume says.
+    pub context: VolumeContext,
+    /// What kubelet handed over.
+    pub handed: Handed,
+    /// The options.
+    pub merged: Merged,
+    /// The group that the volume is to belong to.
+    pub group: Option<u32>,
+}
+
+impl Job {
+    /// The protocol, as the kernel knows it.
+    pub(super) const fn kind(&self) -> ShareKind {
+        match self.share.protocol {
+            Protocol::Smb => ShareKind::Cifs,
+            Protocol::Nfs => ShareKind::Nfs,
+        }
+    }
+
+    /// What would be mounted, if the account is known without a Secret.
+    pub(super) fn source(&self) -> Option<String> {
+        let account = self.share.account.as_ref();
+        let host = self.share.host(account, self.names())?;
+        Some(self.share.source(&host, account))
+    }
+
+    const fn names(&self) -> Names {
+        if self.context.identity.mount.is_some() {
+            Names::Canonical
+        } else {
+            Names::AsGiven
+        }
+    }
+
+    /// Whether the volume wants NFS through TLS.
+    pub(super) const fn encrypts(&self) -> bool {
+        self.context.encrypt_in_transit || self.merged.encrypt
+    }
+
+    /// The plan for its credentials.
+    pub(super) fn plan(&self, node: &Node) -> Result<Plan, NodeError> {
+        let own = node.config.own_identity.as_deref();
+        credentials::plan(&self.share, &self.context, &self.handed, own)
+            .map_err(|error| NodeError::value("the volume's credentials", error))
+    }
+}
+
+/// A mount that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    /// What was mounted.
+    pub(super) source: String,
+}
+
+/// Mounts the share at a path where nothing is mounted. After a failure nothing is left there.
+pub(super) async fn mount(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    (target, options): (&Path, &MountOptions),
+) -> Result<Made, NodeError> {
+    let volume = job.volume.as_str();
+    if job.encrypts() {
+        return Err(NodeError::refused(
+            volume,
+            "encryptInTransit is not offered by this version: take it out of the class or volume, and \
+             let the account accept NFS without it",
+        ));
+    }
+    let op = &op.within(Deadline::after(&*node.clock, node.config.mount_wait));
+    let held = login::hold(node, op, job, job.plan(node)?).await?;
+    let account = held.account.as_ref();
+    let host = job.share.host(account, job.names());
+    let host = host.ok_or_else(|| {
+        NodeError::value(
+            "the volume",
+            "nothing names the storage account or the server",
+        )
+    })?;
+    let source = job.share.source(&host, account);
+    make_folder(node, op, job, &held).await?;
+    let name = node.powers.shares.resolve(&host, RESOLVE).await;
+    let failed = |source: &str| Failed {
+        host: host.clone(),
+        source: source.to_owned(),
+        who: who(&held.login),
+        account: held.account.clone(),
+        key: held.key.clone(),
+        name: name.clone(),
+    };
+    let Some(address) = first(&name) else {
+        return Err(diagnose::unresolved(job, failed(&source)));
+    };
+    let made = mounted::make(target, volume)?;
+    let wanted = ShareMount {
+        kind: job.kind(),
+        source: source.clone(),
+        address,
+        target: target.to_owned(),
+        options: options.clone(),
+        login: held.login.clone(),
+    };
+    let result = match node.powers.shares.mount(op, wanted).await {
+        Ok(()) => prove(node, op, job, (target, &source)).await,
+        Err(error) => Err(diagnose::failed(node, op, job, (failed(&source), error)).await),
+    };
+    match result {
+        Ok(()) => Ok(Made { source }),
+        Err(error) => {
+            // A call that has not ended may still put a mount there, so the folder stays.
+            let is_free = mounted::table(node, volume).is_ok_and(|t| t.top(target).is_none());
+            if made && is_free {
+                let _ = std::fs::remove_dir(target);
+            }
+            Err(error)
+        }
+    }
+}
+
+fn first(name: &Resolved) -> Option<IpAddr> {
+    match name {
+        Resolved::Addresses(addresses) => addresses.first().copied(),
+        Resolved::Unknown(_) | Resolved::Silent => None,
+    }
+}
+
+const fn who(login: &Login) -> Who {
+    match login {
+        Login::None => Who::Nobody,
+        Login::Password { .. } => Who::Key,
+        Login::Ticket { .. } => Who::Ticket,
+    }
+}
+
+/// Looks whether what is mounted is what was asked for.
+async fn prove(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    (target, source): (&Path, &str),
+) -> Result<(), NodeError> {
+    let volume = job.volume.as_str();
+    let table = mounted::table(node, volume)?;
+    let top = table.top(target);
+    if top.is_some_and(|mount| node.powers.shares.is_of(mount, job.kind(), source)) {
+        return Ok(());
+    }
+    let error = NodeError::NotReady {
+        volume: volume.to_owned(),
+        why: "what is mounted is not what was asked for".to_owned(),
+    };
+    let mounter = &node.powers.mounter;
+    match mounter.unmount_all(op, target, Unmount::Plain).await {
+        Ok(()) => Err(error),
+        Err(_) => Err(NodeError::LeftMounted {
+            volume: volume.to_owned(),
+            path: target.to_owned(),
+            source: Box::new(error),
+        }),
+    }
+}
+
+/// Makes the directory, if that is asked for. A failure is the failure of the mount: what would
+/// follow is only a worse message.
+async fn make_folder(node: &Node, op: &Op, job: &Job, held: &Held) -> Result<(), NodeError> {
+    if !job.context.create_folder || job.share.folder.is_none() {
+        return Ok(());
+    }
+    let (Some(account), Some(key)) = (&held.account, &held.key) else {
+        return Err(NodeError::refused(
+            job.volume.as_str(),
+            "createFolderIfNotExist needs the account's key, which this mount has not",
+        ));
+    };
+    let share = share_ref(&job.share, account);
+    let made = node.ports.make_folder(op, &share, key).await;
+    made.map_err(|error| NodeError::step("making the directory", job.volume.as_str(), error))
+}
+
+pub(super) fn share_ref(share: &Share, account: &AccountName) -> ShareRef {
+    ShareRef {
+        account: account.clone(),
+        suffix: share.suffix.clone(),
+        share: share.name.clone(),
+        folder: share.folder.clone(),
+    }
+}
+
+/// Writes down what is mounted, keeping what is known of a ticket.
+pub(super) fn remember(
+    node: &Node,
+    job: &Job,
+    change: impl FnOnce(&mut Record),
+) -> Result<(), NodeError> {
+    let mut record = node.records.get(&job.volume).unwrap_or_default();
+    record.kind = job.kind().fs_type().to_owned();
+    record.time = node.now();
+    change(&mut record);
+    node.records
+        .put(&job.volume, record)
+        .map_err(|error| NodeError::step("writing the record", job.volume.as_str(), error))
+}

@@ -1,0 +1,117 @@
+//! Finding the cause of a failed mount: the questions, asked side by side and in little time.
+
+use std::time::Duration;
+
+use azcsi_host::HostError;
+use azcsi_host::net_probe::{Port, Resolved};
+use azcsi_types::account::AccountName;
+use azcsi_types::clock::Deadline;
+use azcsi_types::op::Op;
+use azcsi_types::secret::Secret;
+use nix::libc;
+
+use super::Node;
+use super::cause::{Cause, Facts, ShareSays, Who, judge};
+use super::connect::{Job, share_ref};
+use super::error::NodeError;
+
+/// Longest wait for the port, and for the account.
+const ASK: Duration = Duration::from_secs(5);
+
+/// What was tried.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    /// The server.
+    pub(super) host: String,
+    /// What was mounted.
+    pub(super) source: String,
+    /// Who mounted.
+    pub(super) who: Who,
+    /// The account.
+    pub(super) account: Option<AccountName>,
+    /// Its key.
+    pub(super) key: Option<Secret>,
+    /// What the resolver said.
+    pub(super) name: Resolved,
+}
+
+/// The error when there was no address to mount from.
+pub(super) fn unresolved(job: &Job, failed: Failed) -> NodeError {
+    let (cause, why) = match failed.name {
+        Resolved::Silent => (Cause::ResolverSilent, "no answer in time".to_owned()),
+        Resolved::Unknown(why) => (Cause::NameUnknown, why),
+        Resolved::Addresses(_) => (Cause::Unclear, String::new()),
+    };
+    NodeError::Mount {
+        volume: job.volume.as_str().to_owned(),
+        from: failed.source,
+        cause,
+        source: HostError::Lost {
+            what: format!("resolving '{}' ({why})", failed.host),
+        },
+    }
+}
+
+/// The error of a mount that failed.
+pub(super) async fn failed(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    (failed, error): (Failed, HostError),
+) -> NodeError {
+    // Even when the mount has used up its time, the answer to why may take a little more.
+    let op = Op::start(op.id(), Deadline::after(&*node.clock, ASK));
+    let (port, share) = tokio::join!(
+        port(node, job, &failed.name),
+        share(node, &op, job, &failed)
+    );
+    let errno = error.errno();
+    let cause = judge(&Facts {
+        protocol: job.share.protocol,
+        errno,
+        name: failed.name,
+        port,
+        share,
+        who: failed.who,
+        in_folder: job.share.folder.is_some(),
+        has_filesystem: errno != Some(libc::ENODEV),
+        is_fips: node.powers.is_fips,
+    });
+    if let (Cause::KeyRefused | Cause::Denied | Cause::ServerLost, Some(account)) =
+        (cause, &failed.account)
+    {
+        node.keys.refused(account.as_str());
+    }
+    NodeError::Mount {
+        volume: job.volume.as_str().to_owned(),
+        from: failed.source,
+        cause,
+        source: error,
+    }
+}
+
+async fn port(node: &Node, job: &Job, name: &Resolved) -> Port {
+    let said = job.merged.options.words().iter();
+    let said = said.filter_map(|word| word.strip_prefix("port="));
+    let number = said.filter_map(|text| text.parse().ok()).next_back();
+    let number = number.unwrap_or(job.kind().port());
+    match name {
+        Resolved::Addresses(addresses) if !addresses.is_empty() => {
+            node.powers.shares.knock(addresses[0], number, ASK).await
+        }
+        _ => Port::Unreachable,
+    }
+}
+
+async fn share(node: &Node, op: &Op, job: &Job, failed: &Failed) -> ShareSays {
+    match (&failed.account, &failed.key) {
+        // A server that the volume names need not be the account's.
+        (Some(account), Some(key)) if failed.host.starts_with(account.as_str()) => {
+            let asked = share_ref(&job.share, account);
+            let answer = node.ports.ask_share(op, &asked, key);
+            let answer = tokio::time::timeout(ASK, answer).await;
+            answer.unwrap_or(ShareSays::Unknown)
+        }
+        _ => ShareSays::Unknown,
+    }
+}

@@ -1,0 +1,122 @@
+//! Getting the credentials that a plan names.
+
+use azcsi_host::shares::Login as HostLogin;
+use azcsi_types::account::AccountName;
+use azcsi_types::fault::Fault;
+use azcsi_types::op::Op;
+use azcsi_types::secret::Secret;
+
+use super::Node;
+use super::connect::Job;
+use super::credentials::Plan;
+use super::error::NodeError;
+use super::ports::{Identity, KeyOf, Login, SecretRef, Unanswered};
+use super::tickets;
+
+/// Credentials, and the account that they are for.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// For the kernel.
+    pub(super) login: HostLogin,
+    /// The account; a Secret may have named it.
+    pub(super) account: Option<AccountName>,
+    /// The key, for questions to the account.
+    pub(super) key: Option<Secret>,
+}
+
+/// Gets them.
+pub(super) async fn hold(node: &Node, op: &Op, job: &Job, plan: Plan) -> Result<Held, NodeError> {
+    let volume = job.volume.as_str();
+    let failed = |source| NodeError::Credentials {
+        volume: volume.to_owned(),
+        source,
+    };
+    let login = match plan {
+        Plan::Nobody => {
+            return Ok(Held {
+                login: HostLogin::None,
+                account: job.share.account.clone(),
+                key: None,
+            });
+        }
+        Plan::Ticket(by) => {
+            let account = job.share.account.clone();
+            let login = tickets::login(node, op, job, &by).await?;
+            return Ok(Held {
+                login,
+                account,
+                key: None,
+            });
+        }
+        Plan::Given(login) => login,
+        Plan::Fetched { of, by } => fetched(node, op, &of, &by).await.map_err(failed)?,
+        Plan::Secret { at, instead } => {
+            from_secret(node, op, &at, instead).await.map_err(failed)?
+        }
+    };
+    Ok(by_key(job, login))
+}
+
+/// A login with a key. With a server that the volume names, the user may be anybody's.
+fn by_key(job: &Job, login: Login) -> Held {
+    let account = login.user.parse().ok().or(job.share.account.clone());
+    let is_nfs = job.share.protocol == crate::model::protocol::Protocol::Nfs;
+    Held {
+        login: if is_nfs {
+            // The key is for making the directory; NFS itself has no login.
+            HostLogin::None
+        } else {
+            HostLogin::Password {
+                user: login.user,
+                password: login.key.clone(),
+            }
+        },
+        account,
+        key: Some(login.key),
+    }
+}
+
+async fn from_secret(
+    node: &Node,
+    op: &Op,
+    at: &SecretRef,
+    instead: Option<KeyOf>,
+) -> Result<Login, Unanswered> {
+    let read = node.ports.secret(op, at).await;
+    let problem = match read {
+        Ok(Some(login)) => return Ok(login),
+        Ok(None) => Unanswered::because(
+            format!("the Secret {}/{} does not exist", at.namespace, at.name),
+            Fault::Precondition,
+        ),
+        Err(error) => error,
+    };
+    match instead {
+        Some(of) => {
+            let why = azcsi_types::fault::report(&problem);
+            tracing::info!(why, "the key is fetched with the node's identity");
+            fetched(node, op, &of, &Identity::Node)
+                .await
+                .map_err(|error| Unanswered {
+                    what: format!("{}, and {}", problem.what, error.what),
+                    ..error
+                })
+        }
+        None => Err(problem),
+    }
+}
+
+async fn fetched(node: &Node, op: &Op, of: &KeyOf, by: &Identity) -> Result<Login, Unanswered> {
+    let key = match node.keys.get(&*node.clock, of, by) {
+        Some(key) => key,
+        None => {
+            let key = node.ports.account_key(op, of, by).await?;
+            node.keys.put(&*node.clock, of, by, &key);
+            key
+        }
+    };
+    Ok(Login {
+        user: of.account.to_string(),
+        key,
+    })
+}
