@@ -81,7 +81,16 @@ pub(super) async fn silent(lab: &mut Lab) -> Result<()> {
     let wishes =
         (0..6).map(|n| lab.create(Wish::new(&format!("silent-{n}"), 1, filesystem("ext4"))));
     let volumes = try_join_all(wishes).await?;
-    try_join_all(volumes.iter().map(|volume| lab.bring_up(volume, SCSI))).await?;
+    let contexts = try_join_all(volumes.iter().map(|volume| lab.attach(volume, SCSI))).await?;
+    let seen = "ls /sys/class/scsi_host/host*/device/target*/*/block | grep -c sd";
+    let seen = lab.node(SCSI)?.machine.agent.shell(seen).await?;
+    ensure!(seen.trim() == "3", "{seen} disks without a scan");
+    let pairs = volumes.iter().zip(&contexts);
+    try_join_all(pairs.map(|(volume, context)| async {
+        lab.stage(volume, SCSI, context).await?;
+        lab.publish(volume, SCSI, context).await
+    }))
+    .await?;
     for (seed, volume) in (0..).zip(&volumes) {
         lab.fill(SCSI, &volume.span("data", 2, seed)).await?;
     }

@@ -35,7 +35,7 @@ pub struct Parts<'a> {
 }
 
 /// Size of a decoy, and the byte that it is full of.
-pub const DECOY_BYTES: u64 = 48 << 20;
+pub const DECOY_BYTES: u64 = 16 << 20;
 /// Files of decoys, each with the byte at its start and end.
 pub const DECOYS: [(&str, u8); 4] = [
     ("temp.img", 0xa1),
