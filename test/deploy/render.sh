@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
-# Writes the plain manifests of deploy/kubernetes from the charts.
-#   render.sh [FOLDER]     into FOLDER instead, for comparison
+# Writes the plain manifests of deploy/kubernetes from the charts, and into the charts the kinds of
+# snapshots from their module.
+#   render.sh [FOLDER]     the manifests into FOLDER instead, and nothing else: for comparison
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 to="${1:-$root/deploy/kubernetes}"
 helm="$("$here/build.sh" helm)"
+if [ $# -eq 0 ]; then
+  for chart in disk file; do
+    "$("$here/build.sh" checks)" crds "$("$here/build.sh" crds)" >"$root/deploy/charts/$chart/templates/snapshot-crds.yaml"
+  done
+fi
 # Nothing of the user's own Helm.
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
@@ -31,7 +37,6 @@ render() {
 }
 
 for chart in disk file; do
-  [ -e "$root/deploy/charts/$chart/Chart.yaml" ] || continue
   rm -rf "${to:?}/$chart"
   render "$chart" "$to/$chart"
   # What a cluster may have already, or does not need: to be applied one by one.

@@ -3,7 +3,6 @@ module azcsi.dev/test/deploy/tools
 go 1.26.0
 
 require (
-	github.com/kubernetes-csi/external-snapshotter/client/v8 v8.6.0
 	github.com/yannh/kubeconform v0.8.0
 	helm.sh/helm/v4 v4.3.2
 	k8s.io/apimachinery v0.37.2
@@ -37,7 +36,7 @@ require (
 	github.com/extism/go-sdk v1.7.1 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/fluxcd/cli-utils v1.2.2 // indirect
-	github.com/fxamacker/cbor/v2 v2.9.2 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-errors/errors v1.5.1 // indirect
 	github.com/go-gorp/gorp/v3 v3.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect

@@ -5,6 +5,7 @@
 //	checks crd-schemas FOLDER     the same from CustomResourceDefinitions on standard input
 //	checks values CHART           every value of a chart changes what it renders, or is refused
 //	checks policy                 rules about objects on standard input
+//	checks restricted             whether its Deployments fulfil the profile "restricted"
 //
 // The oldest trap that it guards against is a value that does nothing.
 package main
@@ -33,6 +34,8 @@ func run(args []string) error {
 		return values(args[1])
 	case len(args) == 1 && args[0] == "policy":
 		return policy(os.Stdin)
+	case len(args) == 1 && args[0] == "restricted":
+		return restricted(os.Stdin)
 	}
-	return fmt.Errorf("expected crds, schemas, crd-schemas, values or policy with their arguments, not %q", args)
+	return fmt.Errorf("expected crds, schemas, crd-schemas, values, policy or restricted with their arguments, not %q", args)
 }

@@ -18,7 +18,9 @@ import (
 // Values that show only together with another one, which is switched on first.
 var together = []struct{ under, with string }{
 	{"snapshot", "snapshot.enabled=true"},
+	{"serviceAccount.snapshotController", "snapshot.enabled=true"},
 	{"snapshot.VolumeSnapshotClass", "snapshot.VolumeSnapshotClass.enabled=true"},
+	{"image.csiAttacher", "controller.attachRequired=true"},
 	{"image.trafficManager", "controller.enableTrafficManager=true"},
 	{"metrics.podMonitor", "metrics.podMonitor.enabled=true"},
 	{"workloadIdentity.tenantID", "workloadIdentity.clientID=id"},
@@ -80,8 +82,12 @@ func changes(of *chart.Chart, path string) (bool, error) {
 	for _, one := range together {
 		name, value, _ := strings.Cut(one.with, "=")
 		if strings.HasPrefix(path+".", one.under+".") && path != name {
-			set(base, name, map[string]any{"true": true}[value])
-			if value != "true" {
+			if get(base, name) == nil {
+				continue // not a value of this chart
+			}
+			if value == "true" {
+				set(base, name, true)
+			} else {
 				set(base, name, value)
 			}
 		}
@@ -110,9 +116,9 @@ func others(value any, path string) []any {
 	case bool:
 		return []any{!value}
 	case float64:
-		return []any{value + 1, value - 1}
+		return []any{value + 1, value - 1, value + 10}
 	case string:
-		return []any{"fedora", "AzureStackCloud", "Recreate", "Always", "Retain", "vmss", "false", "1m", "/other", "other.io", "None", "9"}
+		return []any{"fedora", "AzureStackCloud", "Recreate", "Always", "Retain", "vmss", "false", "1m", "enforce", "OnDelete", "0755", "/other", "other.io", "None", "9"}
 	case object:
 		if strings.HasSuffix(strings.ToLower(path), "affinity") {
 			return []any{object{"podAffinity": object{}}}
