@@ -103,6 +103,7 @@ lab: ## the drivers on virtual nodes with hot-plugged disks and real shares (LAB
 bench: setup ## speed and size of the release binaries, beside their budgets
 	$(CARGO) build --quiet --locked --release -p azcsi-sim -p azcsi-disk -p azcsi-bench
 	@$(AS_ROOT) $(TARGET)/release/azcsi-bench --bin $(TARGET)/release
+	@$(CARGO) run --quiet --locked --release -p azcsi-migrate --example scan_size
 
 .PHONY: clean
 clean: ## remove what was built

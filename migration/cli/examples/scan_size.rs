@@ -60,11 +60,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let report = Box::pin(in_cluster(&world, scan)).await;
         (report.map(|report| report.text), start.elapsed())
     });
+    let peak = peak()?;
     let found: Value = serde_json::from_str(&text?)?;
     writeln!(
         std::io::stdout(),
         "scan of {count} volumes: {took:.2?} (budget 2 s for 10,000), peak memory {} MiB (budget 200), {}",
-        peak()?,
+        peak,
         found["verdicts"],
     )?;
     Ok(())

@@ -10,6 +10,7 @@ mod back;
 mod finish;
 mod forward;
 mod live;
+mod workloads;
 
 use std::sync::Arc;
 use std::time::Duration;

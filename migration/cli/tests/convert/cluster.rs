@@ -30,6 +30,12 @@ pub(crate) const SET: &str = "/apis/apps/v1/namespaces/shop/statefulsets/db";
 #[derive(Debug)]
 pub(crate) struct TestClock(tokio::time::Instant);
 
+impl TestClock {
+    pub(crate) fn new() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+}
+
 impl Clock for TestClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
@@ -73,7 +79,7 @@ pub(crate) fn volume() -> Value {
 
 impl Cluster {
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(TestClock(tokio::time::Instant::now()));
+        let clock = Arc::new(TestClock::new());
         let store = Store::new(Arc::clone(&clock) as Arc<dyn Clock>).with_controllers();
         let cluster = Self {
             store: Arc::new(store),

@@ -6,4 +6,5 @@ mod adversaries;
 mod cluster;
 mod golden;
 mod kills;
+mod translate;
 mod walk;
