@@ -12,7 +12,8 @@
 //! | [`ledger`] | the pure part of those two: who claims which volume on which node |
 //! | [`drain`] | waiting until a node that is being emptied has no attachments left |
 //! | [`objects`] | whole objects as JSON, for tools that make them anew |
-//! | [`secrets`] | one key of a Secret |
+//! | [`secrets`] | one key of a Secret, or all of them |
+//! | [`access`] | whether a service account may get a Secret |
 //! | [`claims`] | the unique id of a PersistentVolumeClaim |
 //! | [`pacing`] | how often something may be said |
 //! | [`events`] | events that users see with `kubectl describe` |
@@ -25,6 +26,7 @@
 
 #![deny(missing_docs)]
 
+pub mod access;
 pub mod attachments;
 pub mod claims;
 pub mod client;

@@ -116,42 +116,48 @@ pub(super) async fn mount(
     })?;
     let source = job.share.source(&host, account);
     make_folder(node, op, job, &held).await?;
-    let name = node.powers.shares.resolve(&host, RESOLVE).await;
-    let failed = |source: &str| Failed {
-        host: host.clone(),
-        source: source.to_owned(),
+    let tried = Failed {
         who: who(&held.login),
-        account: held.account.clone(),
-        key: held.key.clone(),
-        name: name.clone(),
+        name: node.powers.shares.resolve(&host, RESOLVE).await,
+        source: source.clone(),
+        account: held.account,
+        key: held.key,
+        host,
     };
-    let Some(address) = first(&name) else {
-        return Err(diagnose::unresolved(job, failed(&source)));
+    let Some(address) = first(&tried.name) else {
+        return Err(diagnose::unresolved(job, tried));
     };
-    let made = mounted::make(target, volume)?;
     let wanted = ShareMount {
         kind: job.kind(),
         source: source.clone(),
         address,
         target: target.to_owned(),
         options: options.clone(),
-        login: held.login.clone(),
+        login: held.login,
     };
+    carry_out(node, op, job, (wanted, tried)).await?;
+    Ok(Made { source })
+}
+
+async fn carry_out(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    (wanted, tried): (ShareMount, Failed),
+) -> Result<(), NodeError> {
+    let volume = job.volume.as_str();
+    let (target, source) = (wanted.target.clone(), wanted.source.clone());
+    let made = mounted::make(&target, volume)?;
     let result = match node.powers.shares.mount(op, wanted).await {
-        Ok(()) => prove(node, op, job, (target, &source)).await,
-        Err(error) => Err(diagnose::failed(node, op, job, (failed(&source), error)).await),
+        Ok(()) => prove(node, op, job, (&target, &source)).await,
+        Err(error) => Err(diagnose::failed(node, op, job, (tried, error)).await),
     };
-    match result {
-        Ok(()) => Ok(Made { source }),
-        Err(error) => {
-            // A call that has not ended may still put a mount there, so the folder stays.
-            let is_free = mounted::table(node, volume).is_ok_and(|t| t.top(target).is_none());
-            if made && is_free {
-                let _ = std::fs::remove_dir(target);
-            }
-            Err(error)
-        }
+    // A call that has not ended may still put a mount there; then the folder stays.
+    let is_free = || mounted::table(node, volume).is_ok_and(|t| t.top(&target).is_none());
+    if result.is_err() && made && is_free() {
+        let _ = std::fs::remove_dir(&target);
     }
+    result
 }
 
 fn first(name: &Resolved) -> Option<IpAddr> {

@@ -7,12 +7,13 @@
 //! | [`share`], [`credentials`], [`options`], [`inline`], [`stage_plan`], [`cause`] | decisions: facts in, a verdict out |
 //! | `connect`, `login`, `diagnose` | carrying a mount out, and finding why it failed |
 //! | `tickets` | Kerberos tickets, one cache for each volume |
-//! | [`ports`] | what is asked of Kubernetes and Azure |
+//! | [`ports`], [`azure`] | what is asked of Kubernetes and Azure, and who answers |
 //! | [`keys`] | fetched keys, kept for a short time |
 //! | [`record`] | what survives a restart |
 //! | [`health`] | what is wrong with a volume |
 //! | `ownership` | the group and mode of what NFS and disks in files hold |
 
+pub mod azure;
 pub mod cause;
 mod connect;
 pub mod credentials;
@@ -52,7 +53,7 @@ use azcsi_host::Roots;
 use azcsi_host::exec::Exec;
 use azcsi_host::mount::Mounter;
 use azcsi_host::mountinfo::MountTable;
-use azcsi_host::shares::{KernelShares, ShareMounter};
+use azcsi_host::shares::{BindForTests, KernelShares, ShareMounter};
 use azcsi_host::state::StateStore;
 use azcsi_host::usage::UsageProbe;
 use azcsi_host::worker::Workers;
@@ -162,6 +163,19 @@ impl Powers {
             usage: UsageProbe::default(),
             exec: Exec::new(clock),
             is_fips: fips.is_ok_and(|text| text.trim() == "1"),
+        }
+    }
+}
+
+impl Powers {
+    /// The same, on a kernel without network filesystems: shares are folders below `folder`, and
+    /// their mounts are binds. For tests and for the simulator only.
+    #[must_use]
+    pub fn bind_for_tests(self, folder: PathBuf) -> Self {
+        let shares = BindForTests::new(self.mounter.clone(), folder);
+        Self {
+            shares: Arc::new(shares),
+            ..self
         }
     }
 }

@@ -18,7 +18,7 @@ use super::credentials::TicketBy;
 use super::error::NodeError;
 use super::ports::{Identity, Unanswered};
 use super::record::Record;
-use super::share::VolumeKey;
+use super::share::{Names, VolumeKey};
 
 /// The first user id of caches.
 const FIRST: u32 = 0x7000_0000;
@@ -64,33 +64,12 @@ pub(super) async fn refresh(
     if path.exists() && is_good(&record, token.as_deref(), node.now()) {
         return Ok(owner);
     }
-    let account = job.share.account.as_ref();
-    let host = account.map(|account| job.share.canonical_host(account));
-    let host = host.or_else(|| job.share.host(None, super::share::Names::Canonical));
-    let host = host.ok_or_else(|| {
-        NodeError::value(
-            "the volume",
-            "nothing names the account that a ticket is for",
-        )
-    })?;
-    let granted = node
-        .ports
-        .ticket(op, &host, &identity)
-        .await
-        .map_err(failed)?;
-    let tickets = krb::read_message(granted.message.as_bytes()).map_err(|error| {
-        failed(Unanswered {
-            what: format!("the ticket for {host} cannot be used"),
-            fault: Fault::Internal,
-            source: Some(Box::new(error)),
-        })
-    })?;
-    let ends = tickets.iter().map(|ticket| u64::from(ticket.ends)).min();
+    let tickets = granted(node, op, job, &identity).await?;
     krb::write_cache(&path, owner, &tickets)
         .map_err(|error| NodeError::step("keeping the ticket", volume, error))?;
     let record = Record {
         ticket_owner: Some(owner),
-        ticket_ends: ends,
+        ticket_ends: tickets.iter().map(|ticket| u64::from(ticket.ends)).min(),
         ticket_token: token,
         time: node.now(),
         ..record
@@ -99,6 +78,37 @@ pub(super) async fn refresh(
         .put(&job.volume, record)
         .map_err(|error| NodeError::step("writing the record", volume, error))?;
     Ok(owner)
+}
+
+/// Asks the account for a ticket. It knows only its own name.
+async fn granted(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    identity: &Identity,
+) -> Result<Vec<krb::Ticket>, NodeError> {
+    let failed = |source| NodeError::Credentials {
+        volume: job.volume.as_str().to_owned(),
+        source,
+    };
+    let account = job.share.account.as_ref();
+    let host = account.map(|account| job.share.canonical_host(account));
+    let host = host.or_else(|| job.share.host(None, Names::Canonical));
+    let host = host.ok_or_else(|| {
+        NodeError::value(
+            "the volume",
+            "nothing names the account that a ticket is for",
+        )
+    })?;
+    let granted = node.ports.ticket(op, &host, identity).await;
+    let granted = granted.map_err(failed)?;
+    krb::read_message(granted.message.as_bytes()).map_err(|error| {
+        failed(Unanswered {
+            what: format!("the ticket for {host} cannot be used"),
+            fault: Fault::Internal,
+            source: Some(Box::new(error)),
+        })
+    })
 }
 
 async fn identity(node: &Node, op: &Op, by: &TicketBy) -> Result<Identity, Unanswered> {

@@ -21,65 +21,46 @@ fn find(id: &str, pairs: &[(&str, &str)]) -> Result<Share, NoShare> {
     Share::find(&key, &context(pairs), SUFFIX)
 }
 
+fn source(id: &str, pairs: &[(&str, &str)]) -> String {
+    let share = find(id, pairs).unwrap();
+    let account = share.account.as_ref();
+    let host = share.host(account, Names::AsGiven).unwrap();
+    share.source(&host, account)
+}
+
 #[test]
 fn sources_have_the_forms_of_old() {
-    for (id, pairs, expected) in [
-        (
-            "rg#acct1#share1#",
-            &[][..],
-            "//acct1.file.core.windows.net/share1",
-        ),
-        (
-            "rg#acct1#share1/a/b#",
-            &[],
-            "//acct1.file.core.windows.net/share1/a/b",
-        ),
-        (
-            "rg#acct1#share1##uuid#ns",
-            &[("protocol", "nfs")],
-            "acct1.file.core.windows.net:/acct1/share1",
-        ),
-        (
-            "rg#acct1#share1#",
-            &[("fsType", "nfs"), ("folderName", "/x/")],
-            "acct1.file.core.windows.net:/acct1/share1/x",
-        ),
-        (
-            "anything",
-            &[
-                ("storageAccount", "acct2"),
-                ("shareName", "${pv.metadata.name}"),
-                ("csi.storage.k8s.io/pv/name", "pvc-1"),
-                ("storageEndpointSuffix", "core.chinacloudapi.cn"),
-            ],
-            "//acct2.file.core.chinacloudapi.cn/pvc-1",
-        ),
-        (
-            "anything",
-            &[
-                ("server", "files.corp.example"),
-                ("shareName", "Team Share"),
-            ],
-            "//files.corp.example/Team Share",
-        ),
-        (
-            "anything",
-            &[
-                ("server", "10.1.2.3"),
-                ("shareName", "export"),
-                ("protocol", "nfs"),
-            ],
-            "10.1.2.3:/export",
-        ),
-    ] {
-        let share = find(id, pairs).unwrap();
-        let host = share.host(share.account.as_ref(), Names::AsGiven).unwrap();
-        assert_eq!(
-            share.source(&host, share.account.as_ref()),
-            expected,
-            "{id}"
-        );
-    }
+    let smb = "//acct1.file.core.windows.net/share1";
+    assert_eq!(source("rg#acct1#share1#", &[]), smb);
+    assert_eq!(source("rg#acct1#share1/a/b#", &[]), format!("{smb}/a/b"));
+    let nfs = "acct1.file.core.windows.net:/acct1/share1";
+    let protocol = [("protocol", "nfs")];
+    assert_eq!(source("rg#acct1#share1##uuid#ns", &protocol), nfs);
+    let by_type = [("fsType", "nfs"), ("folderName", "/x/")];
+    assert_eq!(source("rg#acct1#share1#", &by_type), format!("{nfs}/x"));
+}
+
+#[test]
+fn static_volumes_are_named_by_attributes() {
+    let china = [
+        ("storageAccount", "acct2"),
+        ("shareName", "${pv.metadata.name}"),
+        ("csi.storage.k8s.io/pv/name", "pvc-1"),
+        ("storageEndpointSuffix", "core.chinacloudapi.cn"),
+    ];
+    let expected = "//acct2.file.core.chinacloudapi.cn/pvc-1";
+    assert_eq!(source("anything", &china), expected);
+    let own = [
+        ("server", "files.corp.example"),
+        ("shareName", "Team Share"),
+    ];
+    assert_eq!(source("anything", &own), "//files.corp.example/Team Share");
+    let export = [
+        ("server", "10.1.2.3"),
+        ("shareName", "export"),
+        ("protocol", "nfs"),
+    ];
+    assert_eq!(source("anything", &export), "10.1.2.3:/export");
 }
 
 #[test]

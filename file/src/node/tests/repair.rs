@@ -8,59 +8,64 @@ use tonic::Code;
 use super::rig::{Rig, code, nfs, smb};
 use crate::node::cause::ShareSays;
 
+/// What the kernel, the port and the account say; the code and a word of the answer.
+type Row = (i32, Port, Option<ShareSays>, Code, &'static str);
+
+const CAUSES: [Row; 7] = [
+    (
+        libc::EINPROGRESS,
+        Port::Silent,
+        None,
+        Code::Unavailable,
+        "445",
+    ),
+    (
+        libc::ENOENT,
+        Port::Refused,
+        None,
+        Code::Unavailable,
+        "refuses",
+    ),
+    (
+        libc::ENOENT,
+        Port::Open,
+        Some(ShareSays::Missing),
+        Code::NotFound,
+        "share",
+    ),
+    (
+        libc::EACCES,
+        Port::Open,
+        Some(ShareSays::KeyRefused),
+        Code::PermissionDenied,
+        "Secret",
+    ),
+    (
+        libc::EACCES,
+        Port::Open,
+        Some(ShareSays::NetworkRule),
+        Code::PermissionDenied,
+        "subnet",
+    ),
+    (
+        libc::EINVAL,
+        Port::Open,
+        None,
+        Code::InvalidArgument,
+        "option",
+    ),
+    (
+        libc::ENODEV,
+        Port::Open,
+        None,
+        Code::FailedPrecondition,
+        "kernel",
+    ),
+];
+
 #[tokio::test]
 async fn a_failed_mount_names_its_cause_smb_02() {
-    for (errno, port, says, code, word) in [
-        (
-            libc::EINPROGRESS,
-            Port::Silent,
-            None,
-            Code::Unavailable,
-            "445",
-        ),
-        (
-            libc::ENOENT,
-            Port::Refused,
-            None,
-            Code::Unavailable,
-            "refuses",
-        ),
-        (
-            libc::ENOENT,
-            Port::Open,
-            Some(ShareSays::Missing),
-            Code::NotFound,
-            "share",
-        ),
-        (
-            libc::EACCES,
-            Port::Open,
-            Some(ShareSays::KeyRefused),
-            Code::PermissionDenied,
-            "Secret",
-        ),
-        (
-            libc::EACCES,
-            Port::Open,
-            Some(ShareSays::NetworkRule),
-            Code::PermissionDenied,
-            "subnet",
-        ),
-        (
-            libc::EINVAL,
-            Port::Open,
-            None,
-            Code::InvalidArgument,
-            "option",
-        ),
-        (
-            libc::ENODEV,
-            Port::Open,
-            None,
-            Code::FailedPrecondition,
-            "kernel",
-        ),
-    ] {
+    for (errno, port, says, code, word) in CAUSES {
         let rig = Rig::new();
         rig.shares.fails_with(errno);
         rig.shares.trouble.lock().unwrap().port = port;

@@ -19,6 +19,7 @@ mod sas;
 mod share_snapshots;
 mod shared_key;
 mod shares;
+mod tickets;
 pub(crate) mod xml;
 
 pub use client::Files;
@@ -32,3 +33,4 @@ pub use path::{NotASharePath, SharePath};
 pub use ranges::{RANGE_LIMIT, RangeSource};
 pub use request::FileRef;
 pub use sas::{SAS_VERSION, Sas, SasPermissions, SasProtocols};
+pub use tickets::{KerberosTicket, TICKET_VERSION};
