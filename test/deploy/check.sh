@@ -67,6 +67,7 @@ check "the kinds of snapshots are those of their module" kinds_of_the_module
 for chart in disk file; do
   check "$chart: helm lint" "$helm" lint --quiet "charts/$chart"
   check "$chart: every value does something or is refused" "$checks" values "charts/$chart"
+  check "$chart: every value of upstream's chart is taken" "$checks" upstream "charts/$chart" "$here/upstream-values-$chart.tsv"
   check "$chart: rules of rights and privileges" rules "$chart"
   check "$chart: the controllers can be restricted to the letter" restricted "$chart"
 done

@@ -11,8 +11,10 @@ app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- $name := .name }}
 {{- $account := .account }}
 {{- $verbs := .verbs }}
+{{- $why := .why }}
 {{- range $namespace := default (list "") $root.Values.rbac.secretNamespaces }}
 ---
+# {{ $why }}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ ternary "Role" "ClusterRole" (ne $namespace "") }}
 metadata:

@@ -4,6 +4,7 @@
 //	checks schemas SPEC FOLDER    JSON schemas for kubeconform from Kubernetes' OpenAPI document
 //	checks crd-schemas FOLDER     the same from CustomResourceDefinitions on standard input
 //	checks values CHART           every value of a chart changes what it renders, or is refused
+//	checks upstream CHART TABLE   the values of the chart that this one takes the place of are taken
 //	checks policy                 rules about objects on standard input
 //	checks restricted             whether its Deployments fulfil the profile "restricted"
 //
@@ -32,10 +33,12 @@ func run(args []string) error {
 		return crdSchemas(os.Stdin, args[1])
 	case len(args) == 2 && args[0] == "values":
 		return values(args[1])
+	case len(args) == 3 && args[0] == "upstream":
+		return upstream(args[1], args[2])
 	case len(args) == 1 && args[0] == "policy":
 		return policy(os.Stdin)
 	case len(args) == 1 && args[0] == "restricted":
 		return restricted(os.Stdin)
 	}
-	return fmt.Errorf("expected crds, schemas, crd-schemas, values, policy or restricted with their arguments, not %q", args)
+	return fmt.Errorf("expected crds, schemas, crd-schemas, values, upstream, policy or restricted with their arguments, not %q", args)
 }

@@ -22,6 +22,7 @@ func policy(from io.Reader) error {
 			}
 		}
 	}
+	broken = append(broken, bindings(all)...)
 	if len(all) == 0 {
 		return errors.New("there is no object on standard input")
 	}
@@ -55,6 +56,32 @@ func roles(one object) error {
 		}
 	}
 	return nil
+}
+
+// What a binding names exists in the same namespace.
+func bindings(all []object) []error {
+	there := map[string]bool{}
+	for _, one := range all {
+		there[text(one, "kind")+"/"+text(one, "metadata", "namespace")+"/"+text(one, "metadata", "name")] = true
+	}
+	var broken []error
+	for _, one := range all {
+		kind := text(one, "kind")
+		if kind != "ClusterRoleBinding" && kind != "RoleBinding" {
+			continue
+		}
+		role := text(one, "roleRef", "kind") + "/" + text(one, "metadata", "namespace") + "/" + text(one, "roleRef", "name")
+		if !there[role] {
+			broken = append(broken, fmt.Errorf("%s: there is no %s", title(one), role))
+		}
+		for _, subject := range list(one, "subjects") {
+			account := "ServiceAccount/" + text(subject, "namespace") + "/" + text(subject, "name")
+			if !there[account] {
+				broken = append(broken, fmt.Errorf("%s: there is no %s", title(one), account))
+			}
+		}
+	}
+	return broken
 }
 
 func podSpec(one object) object {
