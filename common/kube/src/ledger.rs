@@ -231,6 +231,16 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_that_no_machine_has_is_no_slot_ad_29() {
+        for text in ["64", "-1", "abc", ""] {
+            let mut wrong = object("a", "n1", &pv("pv1"));
+            let metadata = &mut wrong.status.attachment_metadata;
+            metadata.insert("LUN".to_owned(), text.to_owned());
+            assert_eq!(wrong.of_driver(DRIVER).unwrap().lun, None, "{text}");
+        }
+    }
+
+    #[test]
     fn attachments_are_found_by_node_and_by_volume() {
         let mut ledger = Ledger::of(DRIVER);
         ledger.put(object("a", "n1", &pv("pv1")));
