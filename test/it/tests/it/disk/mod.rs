@@ -9,4 +9,5 @@ mod halfway;
 mod known;
 mod known_disks;
 mod lifecycle;
+mod migrated;
 mod notices;
