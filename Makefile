@@ -88,6 +88,10 @@ full: test ## the long way: a large model run, and csi-sanity in every combinati
 contract: setup ## the simulator against official Azure clients and the models of an SDK
 	@test/contract/run.sh
 
+.PHONY: deploy-check
+deploy-check: ## charts, manifests and examples without a cluster (builds helm once)
+	@test/deploy/check.sh
+
 .PHONY: demo
 demo: setup ## a volume's whole life on real devices, told while it happens (DEMO_FAST=1: quickly)
 	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-demo

@@ -150,7 +150,14 @@ proptest! {
         let Ok(first) = from_csi(Mode::Compat, &csi_volume(&mut Dice::new(seed))) else {
             return Ok(());
         };
-        // The group stays as an annotation only when the handle is read, which happens once.
+        // A share without a name is read from the handle again, where a '#' inside a part moves the
+        // parts behind it.
+        if matches!(
+            to_csi(Mode::Strict, &first),
+            Err(TranslateError::Empty(_) | TranslateError::SeparatorInside { .. })
+        ) {
+            return Ok(());
+        }
         stays(&first, |pv| to_csi(Mode::Compat, pv).and_then(|csi| from_csi(Mode::Compat, &csi)))?;
     }
 

@@ -87,8 +87,8 @@ impl Server {
              echo 10 > /proc/fs/nfsd/nfsv4leasetime && echo 10 > /proc/fs/nfsd/nfsv4gracetime";
         self.agent.shell(line).await?;
         let start = Request::Start {
-            name: "exportd".to_owned(),
-            argv: ["nfsv4.exportd", "--foreground"]
+            name: "mountd".to_owned(),
+            argv: ["rpc.mountd", "-F", "-N", "2", "-N", "3"]
                 .map(str::to_owned)
                 .to_vec(),
         };
@@ -160,7 +160,7 @@ impl Server {
         self.kill().await?;
         if self.protocol == Protocol::Nfs {
             let stop = Request::Stop {
-                name: "exportd".to_owned(),
+                name: "mountd".to_owned(),
             };
             self.agent.ask(&stop).await?;
         }
@@ -210,11 +210,18 @@ impl Server {
         }
     }
 
+    /// Whether a write that is under way when the server stops may fail. The kernel's SMB client lets
+    /// it fail even on a hard mount; an NFS 4.1 client waits and repeats it.
+    #[must_use]
+    pub const fn may_fail_writes(&self) -> bool {
+        matches!(self.protocol, Protocol::Smb)
+    }
+
     /// What the kernel says when the server does not answer.
     #[must_use]
     pub const fn complaint(&self) -> &'static str {
         match self.protocol {
-            Protocol::Smb => "has not responded in",
+            Protocol::Smb => "CIFS: VFS:",
             Protocol::Nfs => "not responding, still trying",
         }
     }

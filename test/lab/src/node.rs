@@ -183,6 +183,18 @@ impl Node {
         Ok(Writer { agent })
     }
 
+    /// The same, through errors: see [`Writer::errors`].
+    ///
+    /// # Errors
+    /// When the agent does not answer.
+    pub async fn stubborn_writer(&self, span: &Span) -> Result<Writer> {
+        let agent = self.machine.agent.clone();
+        agent
+            .ask(&Request::WriteThroughErrors(span.clone()))
+            .await?;
+        Ok(Writer { agent })
+    }
+
     /// Fails when a mount of a volume is left.
     ///
     /// # Errors
@@ -287,6 +299,16 @@ impl Writer {
             Ok((rounds >= wanted).then_some(rounds))
         })
         .await
+    }
+
+    /// Errors that it met and went on from.
+    ///
+    /// # Errors
+    /// When its log cannot be read.
+    pub async fn errors(&self) -> Result<Vec<String>> {
+        let log = self.log().await?;
+        let errors = log.lines().filter(|line| line.starts_with("error"));
+        Ok(errors.map(str::to_owned).collect())
     }
 
     /// Waits until it met an error.

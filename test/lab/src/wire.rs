@@ -77,6 +77,8 @@ pub enum Request {
     /// Writes the pattern over and over until that fails, in the background; the result goes to the
     /// log of `writer`.
     WriteUntilError(Span),
+    /// The same, but an error is noted in the log and the next round begins.
+    WriteThroughErrors(Span),
     /// Ends that writer after its round.
     EndWriter,
 }

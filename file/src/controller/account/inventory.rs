@@ -83,7 +83,8 @@ impl Inventory {
                     .id
                     .resource_group()
                     .eq_ignore_ascii_case(resource_group);
-            if here && !all.iter().any(|other| other.id == account.id) {
+            if here {
+                all.retain(|other| other.id != account.id);
                 all.push(account.clone());
             }
         }
@@ -104,7 +105,7 @@ impl Inventory {
         self.services.get_or_fetch(&account.folded(), fetch).await
     }
 
-    /// Notes an account that was made, or completed.
+    /// Notes an account that was made or changed: it counts before what the list says.
     pub fn note_made(&self, account: &Account) {
         let at = self.clock.now();
         let entry = (at, account.clone());

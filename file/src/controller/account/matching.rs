@@ -6,6 +6,7 @@ use azcsi_cloud::storage::account_body::PrivateEndpointConnection;
 use azcsi_cloud::{
     Account, AccountProperties, FileServiceProperties, NetworkAcls, ProvisioningState,
 };
+use azcsi_types::resource_id::ResourceId;
 use azcsi_types::topology::Region;
 
 use super::want::{Exposure, Want};
@@ -87,12 +88,7 @@ fn settings(want: &Want, properties: &AccountProperties) -> Result<(), Mismatch>
         primary_location: _,
         status_of_primary,
     } = properties;
-    let ready = provisioning_state
-        .as_ref()
-        .is_none_or(|state| *state == ProvisioningState::Succeeded);
-    same("provisioning state", ready)?;
-    let down = status_of_primary.as_deref() == Some("unavailable");
-    same("availability", !down)?;
+    state((provisioning_state.as_ref(), status_of_primary.as_deref()))?;
     let tls = minimum_tls_version.as_deref().unwrap_or_default();
     same("minimum TLS version", matches!(tls, "TLS1_2" | "TLS1_3"))?;
     let https = supports_https_traffic_only.unwrap_or(true);
@@ -102,11 +98,10 @@ fn settings(want: &Want, properties: &AccountProperties) -> Result<(), Mismatch>
     let keys = allow_shared_key_access.unwrap_or(true);
     same("access by key", keys == want.shared_key.unwrap_or(true))?;
     let cross = allow_cross_tenant_replication.unwrap_or_default();
-    let wanted = want.cross_tenant.is_none_or(|wanted| wanted == cross);
-    same("cross-tenant replication", wanted)?;
+    let wish = |wanted: Option<bool>, found| wanted.is_none_or(|wanted| wanted == found);
+    same("cross-tenant replication", wish(want.cross_tenant, cross))?;
     let large = properties.has_large_file_shares();
-    let wanted = want.large_shares.is_none_or(|wanted| wanted == large);
-    same("large file shares", wanted)?;
+    same("large file shares", wish(want.large_shares, large))?;
     same("namespace", !is_hns_enabled.unwrap_or_default())?;
     same("NFS of blobs", !is_nfs_v3_enabled.unwrap_or_default())?;
     let tier = access_tier.as_deref().unwrap_or_default();
@@ -121,6 +116,13 @@ fn settings(want: &Want, properties: &AccountProperties) -> Result<(), Mismatch>
         "mounting by identity",
         !want.smb_oauth || properties.has_smb_oauth(),
     )
+}
+
+/// Whether it can be used at all.
+fn state((write, region): (Option<&ProvisioningState>, Option<&str>)) -> Result<(), Mismatch> {
+    let ready = write.is_none_or(|state| *state == ProvisioningState::Succeeded);
+    same("provisioning state", ready)?;
+    same("availability", region != Some("unavailable"))
 }
 
 /// Who reaches it: a volume for everybody is not put where only some get, nor the other way round.
@@ -140,13 +142,10 @@ fn exposure(want: &Want, account: &Account) -> Result<(), Mismatch> {
             same("public network access", wanted.unwrap_or(open))?;
             same("firewall", !denies)
         }
-        Exposure::Subnets(subnets) => {
+        // Which subnets get in is compared apart: rules can be added.
+        Exposure::Subnets(_) => {
             same("public network access", wanted.unwrap_or(open))?;
-            same("firewall", denies)?;
-            let all = subnets
-                .iter()
-                .all(|subnet| properties.admits_subnet(subnet));
-            same("list of subnets", all)
+            same("firewall", denies)
         }
         Exposure::Private {
             subscription,
@@ -169,6 +168,27 @@ fn exposure(want: &Want, account: &Account) -> Result<(), Mismatch> {
             same("private endpoint", found)
         }
     }
+}
+
+/// The subnets that the firewall of an account does not let in yet, although they are wanted. An
+/// account that a driver made gets them; to another one nothing is added.
+#[must_use]
+pub fn missing_subnets(want: &Want, account: &Account) -> Vec<ResourceId> {
+    match &want.exposure {
+        Exposure::Public | Exposure::Private { .. } => Vec::new(),
+        Exposure::Subnets(subnets) => {
+            let admitted = |subnet: &&ResourceId| account.properties.admits_subnet(subnet);
+            let missing = subnets.iter().filter(|subnet| !admitted(subnet));
+            missing.cloned().collect()
+        }
+    }
+}
+
+/// Whether a driver made the account, so that its settings may be changed.
+#[must_use]
+pub fn is_ours(account: &Account) -> bool {
+    let (key, value) = tags::CREATED_BY;
+    tags::find(&account.tags, key) == Some(value)
 }
 
 /// The private endpoint that the driver makes for an account.

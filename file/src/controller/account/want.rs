@@ -120,11 +120,16 @@ impl Want {
         self.multichannel.is_some() || self.no_retention.is_some()
     }
 
-    /// A short text that is the same for the same want, on every machine: a tag's value.
+    /// A short text that is the same for the same want, on every machine: a tag's value. Subnets come
+    /// and go without making it another account.
     #[must_use]
     pub fn digest(&self) -> String {
         use sha2::{Digest as _, Sha256};
-        crate::model::names::hex(&Sha256::digest(format!("{self:?}").as_bytes()), 16)
+        let mut lasting = self.clone();
+        if let Exposure::Subnets(subnets) = &mut lasting.exposure {
+            subnets.clear();
+        }
+        crate::model::names::hex(&Sha256::digest(format!("{lasting:?}").as_bytes()), 16)
     }
 
     /// Whether an account was made for this want.

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod disk;
+mod file;
 mod kubernetes;
 mod layering;
 mod line;

@@ -56,7 +56,7 @@ async fn mounted(lab: &Lab, server: &Server) -> Result<()> {
     lab.check(SCSI, &file("first", 1)).await?;
 
     // The server stops and returns while a pod writes.
-    let writer = node.writer(&file("busy", 2)).await?;
+    let writer = node.stubborn_writer(&file("busy", 2)).await?;
     let before = writer.rounds(1).await?;
     server.kill().await?;
     server.restart().await?;
@@ -71,6 +71,11 @@ async fn mounted(lab: &Lab, server: &Server) -> Result<()> {
     let before = writer.rounds(1).await?;
     writer.rounds(before + 2).await?;
     writer.end().await?;
+    let errors = writer.errors().await?;
+    ensure!(
+        errors.is_empty() || server.may_fail_writes(),
+        "writes failed: {errors:?}"
+    );
     lab.check(SCSI, &file("busy", 2)).await?;
     lab.check(SCSI, &file("first", 1)).await?;
     agent.run(&["umount", POINT]).await.map(drop)

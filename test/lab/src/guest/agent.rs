@@ -1,18 +1,18 @@
 //! The agent: one request per connection, each on its own thread.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{facts::Facts, nvme, pattern, relay, say, tools};
+use super::{STAGE_WRITER, facts::Facts, nvme, pattern, relay, say, tools, writer};
 use crate::wire::{AGENT_PORT, RUN, Reply, Request, Span};
 
 /// What goes on in the background.
@@ -20,7 +20,6 @@ use crate::wire::{AGENT_PORT, RUN, Reply, Request, Span};
 struct Background {
     /// Programs that were started, by name.
     programs: Mutex<BTreeMap<String, Child>>,
-    is_writing: Arc<AtomicBool>,
 }
 
 impl Background {
@@ -85,8 +84,9 @@ fn answer(request: Request, started: &Background) -> Result<Reply> {
             let wrong = pattern::check(&span).with_context(|| span.path.clone())?;
             return Ok(Reply::Checked { wrong });
         }
-        Request::WriteUntilError(span) => write_until_error(span, &started.is_writing)?,
-        Request::EndWriter => started.is_writing.store(false, Ordering::SeqCst),
+        Request::WriteUntilError(span) => start_writer(&span, writer::UNTIL_ERROR, started)?,
+        Request::WriteThroughErrors(span) => start_writer(&span, writer::THROUGH_ERRORS, started)?,
+        Request::EndWriter => writer::stop()?,
     }
     Ok(Reply::Done)
 }
@@ -149,30 +149,25 @@ fn stop(name: &str, started: &Background) -> Result<()> {
 }
 
 fn put(path: &str, text: &str) -> Result<()> {
-    if let Some(folder) = std::path::Path::new(path).parent() {
+    if let Some(folder) = Path::new(path).parent() {
         fs::create_dir_all(folder)?;
     }
     fs::write(path, text).with_context(|| path.to_owned())
 }
 
-fn write_until_error(span: Span, is_writing: &Arc<AtomicBool>) -> Result<()> {
-    let mut log = File::create(log("writer"))?;
-    is_writing.store(true, Ordering::SeqCst);
-    let is_writing = Arc::clone(is_writing);
-    thread::spawn(move || {
-        let mut rounds = 0_u64;
-        let end = loop {
-            if !is_writing.load(Ordering::SeqCst) {
-                break "as asked".to_owned();
-            }
-            match pattern::write(&span) {
-                Ok(()) => rounds += 1,
-                Err(error) => break error.to_string(),
-            }
-            // The runner waits for these lines; the last one tells the end.
-            let _ = writeln!(log, "round {rounds}");
-        };
-        let _ = writeln!(log, "ended: {end}");
-    });
-    Ok(())
+/// Starts the writer as a program of its own: a program that is started while a file of a dead
+/// server is open in the same process hangs when it closes that file.
+fn start_writer(span: &Span, mode: &str, started: &Background) -> Result<()> {
+    for file in [log(writer::NAME), writer::stop_file()] {
+        if Path::new(&file).exists() {
+            fs::remove_file(&file)?;
+        }
+    }
+    let argv = [
+        format!("{RUN}/guest"),
+        STAGE_WRITER.to_owned(),
+        mode.to_owned(),
+        serde_json::to_string(span)?,
+    ];
+    start(writer::NAME.to_owned(), &argv, started)
 }

@@ -13,6 +13,7 @@ mod relay;
 mod setup;
 mod sysview;
 mod tools;
+mod writer;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -22,6 +23,9 @@ const STAGE_ROOT: &str = "root";
 /// The argument of the agent.
 const STAGE_AGENT: &str = "agent";
 
+/// The argument of the writer.
+const STAGE_WRITER: &str = "write";
+
 /// Does what the stage needs. The first stages never return.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -29,6 +33,7 @@ pub fn main() -> ExitCode {
     let result = match stage.as_str() {
         STAGE_ROOT => setup::run(),
         STAGE_AGENT => agent::run(),
+        STAGE_WRITER => writer::run(),
         _ => boot::run(),
     };
     match result {

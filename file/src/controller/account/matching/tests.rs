@@ -92,64 +92,63 @@ fn what_was_made_for_a_want_matches_it() {
     }
 }
 
+/// A setting, a value of it that does not match, and what the difference is called.
+const DIFFERENCES: [(&str, &str, &str); 14] = [
+    ("/location", "\"westus\"", "region"),
+    ("/kind", "\"FileStorage\"", "kind"),
+    ("/tags", "{}", "maker"),
+    (
+        "/properties/provisioningState",
+        "\"Creating\"",
+        "provisioning state",
+    ),
+    (
+        "/properties/minimumTlsVersion",
+        "\"TLS1_0\"",
+        "minimum TLS version",
+    ),
+    (
+        "/properties/supportsHttpsTrafficOnly",
+        "false",
+        "secure transfer",
+    ),
+    (
+        "/properties/allowBlobPublicAccess",
+        "true",
+        "public access to blobs",
+    ),
+    ("/properties/allowSharedKeyAccess", "false", "access by key"),
+    ("/properties/isHnsEnabled", "true", "namespace"),
+    ("/properties/isNfsV3Enabled", "true", "NFS of blobs"),
+    (
+        "/properties/encryption",
+        "{\"requireInfrastructureEncryption\": true}",
+        "infrastructure encryption",
+    ),
+    (
+        "/properties/publicNetworkAccess",
+        "\"Disabled\"",
+        "public network access",
+    ),
+    (
+        "/properties/networkAcls",
+        "{\"defaultAction\": \"Deny\"}",
+        "firewall",
+    ),
+    (
+        "/properties/statusOfPrimary",
+        "\"unavailable\"",
+        "availability",
+    ),
+];
+
 #[test]
 fn every_single_difference_is_seen_pr_23() {
     let plain = want(&[], Exposure::Public);
-    for (pointer, value, what) in [
-        ("/location", json!("westus"), "region"),
-        ("/kind", json!("FileStorage"), "kind"),
-        ("/tags", json!({}), "maker"),
-        (
-            "/properties/provisioningState",
-            json!("Creating"),
-            "provisioning state",
-        ),
-        (
-            "/properties/minimumTlsVersion",
-            json!("TLS1_0"),
-            "minimum TLS version",
-        ),
-        (
-            "/properties/supportsHttpsTrafficOnly",
-            json!(false),
-            "secure transfer",
-        ),
-        (
-            "/properties/allowBlobPublicAccess",
-            json!(true),
-            "public access to blobs",
-        ),
-        (
-            "/properties/allowSharedKeyAccess",
-            json!(false),
-            "access by key",
-        ),
-        ("/properties/isHnsEnabled", json!(true), "namespace"),
-        ("/properties/isNfsV3Enabled", json!(true), "NFS of blobs"),
-        (
-            "/properties/encryption",
-            json!({"requireInfrastructureEncryption": true}),
-            "infrastructure encryption",
-        ),
-        (
-            "/properties/publicNetworkAccess",
-            json!("Disabled"),
-            "public network access",
-        ),
-        (
-            "/properties/networkAcls",
-            json!({"defaultAction": "Deny"}),
-            "firewall",
-        ),
-        (
-            "/properties/statusOfPrimary",
-            json!("unavailable"),
-            "availability",
-        ),
-    ] {
+    for (pointer, value, what) in DIFFERENCES {
         let mut other = made_for(&plain, "acct1");
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        other.pointer_mut(parent).unwrap()[key] = value;
+        other.pointer_mut(parent).unwrap()[key] = serde_json::from_str(value).unwrap();
         let found = account(&plain, &read(other)).unwrap_err();
         assert_eq!(found.0, what, "{pointer}");
     }

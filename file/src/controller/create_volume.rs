@@ -1,0 +1,287 @@
+//! CreateVolume: a share, or a directory in one; empty, or a copy.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use azcsi_proto::csi::v1;
+use azcsi_rpc::{Handler, Measure, Method, Scope, validate};
+use azcsi_types::access::{Access, VolumeMode};
+use azcsi_types::op::Op;
+use azcsi_types::share::ShareName;
+use azcsi_types::share_handle::{ShareHandle, ShareParts};
+use azcsi_types::size::{Bytes, CapacityRange, GiB};
+
+use super::Controller;
+use super::common::{in_share_guard, share_guard, volume_guard};
+use super::create_plan::{Draft, Existing};
+use super::credentials::{self, Credentials};
+use super::error::ControllerError;
+use super::keys::Which;
+use super::place::{Placed, Placing};
+use crate::model::names;
+use crate::model::params::FileParams;
+use crate::model::protocol::Protocol;
+use crate::model::volume_context::{self, NewVolume};
+
+/// The RPC.
+#[derive(Debug)]
+pub struct CreateVolume;
+
+/// The request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    name: String,
+    share: ShareName,
+    range: CapacityRange,
+    params: FileParams,
+    /// The parameters as they were given, for the volume context.
+    given: BTreeMap<String, String>,
+    secrets: Option<Credentials>,
+    fingerprint: String,
+}
+
+/// The reply.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    volume: ShareHandle,
+    size: Bytes,
+    context: HashMap<String, String>,
+    source: Option<v1::VolumeContentSource>,
+}
+
+impl Handler for CreateVolume {
+    type Ctx = Controller;
+    type Wire = v1::CreateVolumeRequest;
+    type WireReply = v1::CreateVolumeResponse;
+    type Request = Request;
+    type Reply = Reply;
+    type Error = ControllerError;
+    const METHOD: Method = Method::CreateVolume;
+
+    fn decode(ctx: &Controller, wire: Self::Wire) -> Result<Request, ControllerError> {
+        let name = validate::name("name", wire.name)?;
+        let access = validate::capabilities(wire.volume_capabilities)?;
+        let range = validate::capacity_range(wire.capacity_range)?;
+        let given = sorted(validate::map("parameters", wire.parameters)?);
+        let mutable = validate::map("mutable_parameters", wire.mutable_parameters)?;
+        let mutable = sorted(mutable);
+        let params = FileParams::parse(given.clone(), mutable.clone())?;
+        check(ctx, &params, &access)?;
+        let secrets = credentials::read(wire.secrets)?;
+        let account = secrets.as_ref().map(|own| &own.account);
+        let fingerprint = format!("{name:?} {range:?} {given:?} {mutable:?} {account:?}");
+        Ok(Request {
+            share: share_name(&params, &name)?,
+            name,
+            range,
+            params,
+            given,
+            secrets,
+            fingerprint,
+        })
+    }
+
+    fn scope(request: &Request) -> Scope {
+        let share = match request.params.share.name {
+            None => share_guard(&request.share),
+            Some(_) => in_share_guard(&request.share),
+        };
+        Scope::Operation {
+            guards: vec![volume_guard(&request.name), share],
+            fingerprint: request.fingerprint.clone(),
+        }
+    }
+
+    async fn run(ctx: Arc<Controller>, request: Request, op: Op) -> Result<Reply, ControllerError> {
+        let placed = ctx.place(&op, &placing(&ctx, &request)).await?;
+        let share = &placed.at.share;
+        let account = placed.at.account.name();
+        let rest = finish(&ctx, &op, &request, &placed).await;
+        rest.map_err(|error| error.half_way(format!("share {share} of {account}: the volume")))?;
+        reply(&ctx, request, &placed)
+    }
+
+    fn encode(reply: Reply) -> Self::WireReply {
+        v1::CreateVolumeResponse {
+            volume: Some(v1::Volume {
+                capacity_bytes: reply.size.as_i64(),
+                volume_id: reply.volume.to_string(),
+                volume_context: reply.context,
+                content_source: reply.source,
+                accessible_topology: Vec::new(),
+            }),
+        }
+    }
+
+    fn measure(request: &Request) -> Option<Measure> {
+        Some(Measure {
+            operation: "controller_create_volume",
+            sku: request.params.account.sku.map(|sku| sku.to_string()),
+        })
+    }
+}
+
+pub(super) fn sorted(map: HashMap<String, String>) -> BTreeMap<String, String> {
+    map.into_iter().collect()
+}
+
+/// What does not depend on anything that is there.
+fn check(ctx: &Controller, params: &FileParams, access: &[Access]) -> Result<(), ControllerError> {
+    if access.iter().any(|one| one.volume == VolumeMode::Block) {
+        let text = "a file share has no block device: use volumeMode Filesystem";
+        return Err(ControllerError::Refused(text.to_owned()));
+    }
+    let account = &params.account;
+    let elsewhere = account
+        .subscription
+        .as_deref()
+        .is_some_and(|subscription| !subscription.eq_ignore_ascii_case(&ctx.settings.subscription));
+    if elsewhere && account.resource_group.is_none() {
+        let text = "parameter 'subscriptionID' names another subscription than the cluster's: set resourceGroup as well";
+        return Err(ControllerError::Refused(text.to_owned()));
+    }
+    Ok(())
+}
+
+fn share_name(params: &FileParams, volume: &str) -> Result<ShareName, ControllerError> {
+    if let Some(template) = &params.share.name {
+        let name = params.claim.expand(template);
+        return name
+            .parse()
+            .map_err(|error| ControllerError::Refused(format!("parameter 'shareName': {error}")));
+    }
+    let base = names::Base {
+        volume,
+        prefix: params.share.prefix.as_deref(),
+        protocol: params.share.protocol,
+        vhd: false,
+    };
+    names::derive(&base)
+        .ok_or_else(|| ControllerError::Refused(format!("no share can be named for '{volume}'")))
+}
+
+fn placing(ctx: &Controller, request: &Request) -> Placing {
+    Placing {
+        share: request.share.clone(),
+        draft: Draft {
+            params: request.params.share.clone(),
+            range: request.range,
+            driver: ctx.settings.driver.clone(),
+            volume: request.name.clone(),
+            copy_of: None,
+        },
+        params: request.params.clone(),
+        prefer: None,
+        secrets: request.secrets.clone(),
+    }
+}
+
+/// What a volume needs beside its share.
+async fn finish(
+    ctx: &Controller,
+    op: &Op,
+    request: &Request,
+    placed: &Placed,
+) -> Result<(), ControllerError> {
+    store_key(ctx, op, request, placed).await
+}
+
+/// Puts the account's key where the node will look for it, if the class asks for that.
+async fn store_key(
+    ctx: &Controller,
+    op: &Op,
+    request: &Request,
+    placed: &Placed,
+) -> Result<(), ControllerError> {
+    let port = &ctx.ports.secrets;
+    let wanted = request.params.secret.store && request.secrets.is_none();
+    let Ok(account) = placed.at.account.account() else {
+        return Ok(());
+    };
+    if !wanted || !port.available() {
+        return Ok(());
+    }
+    let secret = ctx.secret_for(&request.params, &account);
+    let known = (secret.clone(), placed.at.account.folded());
+    let write = async {
+        let which = match request.params.secret.latest {
+            true => Which::Latest,
+            false => Which::First,
+        };
+        let key = ctx.keys.of_azure(op, &placed.at.account, which).await?;
+        port.write(op, &secret, (&account, &key)).await?;
+        Ok::<(), ControllerError>(())
+    };
+    ctx.written.get_or_fetch(&known, write).await
+}
+
+fn reply(ctx: &Controller, request: Request, placed: &Placed) -> Result<Reply, ControllerError> {
+    let params = &request.params;
+    let volume = ShareHandle::new(parts(ctx, &request, placed)?)?;
+    let private = params.network.reach == Some(crate::model::params::Reach::PrivateEndpoint);
+    let account = placed.at.account.name().to_ascii_lowercase();
+    let suffix = ctx.suffix(&params.network);
+    let folder = params.folder.path.as_ref();
+    let folder = folder.map(|path| params.claim.expand(path.as_str()));
+    let context = volume_context::encode(
+        &request.given,
+        &NewVolume {
+            nfs: params.share.protocol == Protocol::Nfs,
+            server: private.then(|| format!("{account}.privatelink.file.{suffix}")),
+            disk_name: None,
+            folder,
+            secret_namespace: namespace(params).to_owned(),
+        },
+    );
+    Ok(Reply {
+        volume,
+        size: size(placed.existing).bytes(),
+        context,
+        source: None,
+    })
+}
+
+fn namespace(params: &FileParams) -> &str {
+    let said = params.secret.namespace.as_deref();
+    said.or(params.claim.namespace.as_deref())
+        .unwrap_or("default")
+}
+
+const fn size(existing: Existing) -> GiB {
+    match existing {
+        Existing::Complete(size) | Existing::Copying(size) => size,
+    }
+}
+
+/// What the volume's id says: where the share is, and how it is managed.
+fn parts(
+    ctx: &Controller,
+    request: &Request,
+    placed: &Placed,
+) -> Result<ShareParts, ControllerError> {
+    let id = &placed.at.account;
+    let params = &request.params;
+    let account = id
+        .account()
+        .map_err(|error| ControllerError::Refused(error.to_string()))?;
+    let elsewhere = !id
+        .subscription()
+        .eq_ignore_ascii_case(&ctx.settings.subscription);
+    Ok(ShareParts {
+        resource_group: Some(id.resource_group().to_owned()),
+        // A key that comes with each request names its account itself.
+        account: Some(account),
+        share: placed.at.share.clone(),
+        directory: None,
+        disk: None,
+        unique: params.share.name.is_some().then(|| request.name.clone()),
+        plane: match params.data_plane {
+            None => azcsi_types::share_handle::Plane::Management,
+            Some(crate::model::params::DataPlane::Key) => azcsi_types::share_handle::Plane::Key,
+            Some(crate::model::params::DataPlane::Oauth) => azcsi_types::share_handle::Plane::Oauth,
+        },
+        suffix: params.network.suffix.clone(),
+        namespace: Some(namespace(params).to_owned()),
+        subscription: elsewhere.then(|| id.subscription().to_owned()),
+    })
+}
