@@ -76,8 +76,9 @@ mod tests {
                     &json!({"kind": "SubjectAccessReview", "status": status}),
                 )
             });
-            let may = server.kube().may_get_secret(("n", "robot"), ("n", "s"));
-            assert_eq!(may.await.unwrap(), expected);
+            let kube = server.kube();
+            let may = kube.may_get_secret(("n", "robot"), ("n", "s")).await;
+            assert_eq!(may.unwrap(), expected);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of `config`.
 
+mod upstream_args;
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -22,6 +22,7 @@ use super::options::Merged;
 use super::ports::ShareRef;
 use super::record::Record;
 use super::share::{Names, Share, VolumeKey};
+use super::tunnel::Lease;
 use crate::model::protocol::Protocol;
 use crate::model::volume_context::VolumeContext;
 
@@ -96,14 +97,6 @@ pub(super) async fn mount(
     job: &Job,
     (target, options): (&Path, &MountOptions),
 ) -> Result<Made, NodeError> {
-    let volume = job.volume.as_str();
-    if job.encrypts() {
-        return Err(NodeError::refused(
-            volume,
-            "encryptInTransit is not offered by this version: take it out of the class or volume, and \
-             let the account accept NFS without it",
-        ));
-    }
     let op = &op.within(Deadline::after(&*node.clock, node.config.mount_wait));
     let held = login::hold(node, op, job, job.plan(node)?).await?;
     let account = held.account.as_ref();
@@ -127,7 +120,7 @@ pub(super) async fn mount(
     let Some(address) = first(&tried.name) else {
         return Err(diagnose::unresolved(job, tried));
     };
-    let wanted = ShareMount {
+    let mut wanted = ShareMount {
         kind: job.kind(),
         source: source.clone(),
         address,
@@ -135,8 +128,39 @@ pub(super) async fn mount(
         options: options.clone(),
         login: held.login,
     };
+    // Kept until the mount is in the mount table.
+    let _tunnel = match job.encrypts() {
+        true => Some(through_tls(node, job, (&tried.host, &mut wanted)).await?),
+        false => None,
+    };
     carry_out(node, op, job, (wanted, tried)).await?;
     Ok(Made { source })
+}
+
+/// Leads a mount through the tunnel to its server. Its ends are on this machine: only root may use
+/// it, so the client has to come from a port that only root can have.
+async fn through_tls<'a>(
+    node: &'a Node,
+    job: &Job,
+    (host, wanted): (&str, &mut ShareMount),
+) -> Result<Lease<'a>, NodeError> {
+    let volume = job.volume.as_str();
+    let refused = |why| NodeError::refused(volume, why);
+    if job.share.protocol == Protocol::Smb {
+        return Err(refused(
+            "encryptInTransit is for NFS: SMB encrypts by the account's own setting",
+        ));
+    }
+    let tunnels = node.tunnels.as_ref();
+    let tunnels =
+        tunnels.ok_or_else(|| refused("encryptInTransit is switched off on this node"))?;
+    let tunnel = tunnels.open(host).await;
+    let tunnel = tunnel.map_err(|error| NodeError::step("opening the tunnel", volume, error))?;
+    wanted.address = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    wanted.options.take("noresvport");
+    wanted.options.add("resvport");
+    wanted.options.add(&format!("port={}", tunnel.port));
+    Ok(tunnel)
 }
 
 async fn carry_out(

@@ -8,6 +8,7 @@
 //! | `connect`, `login`, `diagnose` | carrying a mount out, and finding why it failed |
 //! | `tickets` | Kerberos tickets, one cache for each volume |
 //! | [`ports`], [`azure`] | what is asked of Kubernetes and Azure, and who answers |
+//! | [`tunnel`] | NFS through TLS |
 //! | [`keys`] | fetched keys, kept for a short time |
 //! | [`record`] | what survives a restart |
 //! | [`health`] | what is wrong with a volume |
@@ -40,6 +41,7 @@ pub mod stage_plan;
 pub mod stats;
 pub mod storage_health;
 mod tickets;
+pub mod tunnel;
 pub mod unpublish;
 pub mod unstage;
 mod vhd;
@@ -65,6 +67,7 @@ use keys::Keys;
 use options::Defaults;
 use ports::Ports;
 use record::Records;
+use tunnel::Tunnels;
 
 use crate::model::volume_context::GroupChange;
 
@@ -191,6 +194,8 @@ pub struct Node {
     pub(crate) keys: Keys,
     pub(crate) health: Book,
     pub(crate) walks: Workers,
+    pub(crate) tunnels: Option<Tunnels>,
+    pub(crate) nfs_clients: PathBuf,
 }
 
 impl Node {
@@ -212,7 +217,28 @@ impl Node {
             keys: Keys::default(),
             health: Book::default(),
             walks: Workers::default(),
+            tunnels: None,
+            nfs_clients: PathBuf::from("/proc/fs/nfsfs/servers"),
         }
+    }
+
+    /// The same node, with tunnels for NFS through TLS. Those that mounts of an earlier process need
+    /// are opened again.
+    pub async fn with_tunnels(self, tunnels: Tunnels) -> Self {
+        tunnels.resume().await;
+        Self {
+            tunnels: Some(tunnels),
+            ..self
+        }
+    }
+
+    /// Closes the tunnels that nothing uses any more.
+    pub(crate) fn sweep_tunnels(&self) {
+        let (Some(tunnels), Ok(table)) = (&self.tunnels, self.powers.table.read()) else {
+            return;
+        };
+        let clients = std::fs::read_to_string(&self.nfs_clients).unwrap_or_default();
+        tunnels.sweep(&table, &clients);
     }
 
     /// Seconds since 1970.

@@ -49,6 +49,7 @@ impl Handler for NodeUnpublishVolume {
         let target = mounted::resolve(&request.target);
         let volume = request.volume.as_str();
         mounted::clear(&node, &op, target.as_path(), volume).await?;
+        node.sweep_tunnels();
         forget_target(&node, &request.volume, &target)
     }
 

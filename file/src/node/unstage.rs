@@ -60,6 +60,7 @@ impl Handler for NodeUnstageVolume {
             .forget(&request.volume)
             .map_err(|error| NodeError::step("removing the record", volume, error))?;
         node.health.forget(&request.volume);
+        node.sweep_tunnels();
         Ok(())
     }
 

@@ -183,13 +183,25 @@ async fn the_group_of_the_pod_reaches_smb_and_nfs_smb_10() {
 }
 
 #[tokio::test]
-async fn encryption_in_transit_is_refused_in_clear_words() {
-    let rig = Rig::new();
+async fn encryption_in_transit_is_never_left_out_nfs_02() {
     let volume = nfs().with(&[("encryptInTransit", "true")]);
-    let status = rig.stage(&volume).await.unwrap_err();
+    let without = Rig::new();
+    let status = without.stage(&volume).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
     assert!(status.message().contains("encryptInTransit"));
-    assert!(rig.shares.mounts().is_empty(), "never in the clear");
+    assert!(without.shares.mounts().is_empty(), "never in the clear");
+    let rig = Rig::new().with_tunnels().await;
+    rig.stage(&volume).await.unwrap();
+    let mounts = rig.shares.mounts();
+    assert!(mounts[0].address.is_loopback());
+    let words = mounts[0].options.words().join(",");
+    assert!(words.contains(",resvport,port=2"), "{words}");
+    assert!(!words.contains("noresvport"), "{words}");
+    assert_eq!(fs::read_dir(rig.path("tunnels")).unwrap().count(), 1);
+    rig.unstage(&volume).await.unwrap();
+    assert_eq!(fs::read_dir(rig.path("tunnels")).unwrap().count(), 0);
+    let smb = smb().with(&[("encryptInTransit", "true")]);
+    assert_eq!(code(rig.stage(&smb).await), Code::FailedPrecondition);
 }
 
 #[tokio::test]

@@ -286,6 +286,20 @@ impl Rig {
         self.service = service(&self.config, ports, self.folder.path());
     }
 
+    /// The same, with tunnels.
+    pub(super) async fn with_tunnels(mut self) -> Self {
+        azcsi_cloud::install_crypto_provider();
+        let store = StateStore::open(&self.path("tunnels")).unwrap();
+        let tunnels = crate::node::tunnel::Tunnels::new(store).unwrap();
+        let node = node(
+            &self.config,
+            (&self.azure, &self.shares),
+            self.folder.path(),
+        );
+        self.service = serve(node.with_tunnels(tunnels).await);
+        self
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -362,16 +376,28 @@ impl Rig {
 
 fn service(
     config: &NodeConfig,
-    (azure, shares): (&Arc<Azure>, &Arc<Shares>),
+    ports: (&Arc<Azure>, &Arc<Shares>),
     folder: &std::path::Path,
 ) -> NodeService {
+    serve(node(config, ports, folder))
+}
+
+fn serve(node: Node) -> NodeService {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    NodeService::new(Arc::new(node), Dispatcher::new(clock, Limits::default()))
+}
+
+fn node(
+    config: &NodeConfig,
+    (azure, shares): (&Arc<Azure>, &Arc<Shares>),
+    folder: &std::path::Path,
+) -> Node {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut powers = Powers::new(&Roots::default(), Arc::clone(&clock));
     powers.shares = shares.clone();
     let state = StateStore::open(&folder.join("state")).unwrap();
     let ports: Arc<dyn Ports> = azure.clone();
-    let node = Node::new(config.clone(), Arc::clone(&clock), ports, powers, state);
-    NodeService::new(Arc::new(node), Dispatcher::new(clock, Limits::default()))
+    Node::new(config.clone(), clock, ports, powers, state)
 }
 
 /// A volume and how it is asked for.

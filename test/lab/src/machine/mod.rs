@@ -14,7 +14,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use azcsi_rig::process::Process;
 
 use crate::hub::{Hub, Plug};
@@ -129,7 +129,7 @@ impl Machine {
             site: &self.site,
             spec: &self.spec,
             dir: &self.dir,
-            console: &self.site.logs.join(format!("{name}.console")),
+            console: &self.console(),
             agent_port: self.agent.port(),
             csi_port: self.csi_port,
             lan_port: self.plug.port,
@@ -150,6 +150,7 @@ impl Machine {
     /// # Errors
     /// When the machine ended, or does not answer.
     pub async fn wait_ready(&mut self) -> Result<()> {
+        let console = self.console();
         let (agent, process) = (&self.agent, &mut self.process);
         let what = format!("the start of {}", self.spec.name);
         until(&what, || {
@@ -157,12 +158,20 @@ impl Machine {
                 Some(process) => process.check(),
                 None => Err(anyhow::anyhow!("it has no power")),
             };
+            let panicked =
+                fs::read_to_string(&console).is_ok_and(|text| text.contains("Kernel panic"));
             async move {
                 alive?;
+                ensure!(!panicked, "the kernel gave up: its console tells why");
                 Ok(agent.ping().await.then_some(()))
             }
         })
         .await
+    }
+
+    fn console(&self) -> PathBuf {
+        let name = format!("{}.{}.console", self.spec.name, self.starts);
+        self.site.logs.join(name)
     }
 
     /// Takes the power away, without warning.
