@@ -125,9 +125,9 @@ pub fn encode(
     if grow {
         put(&mut map, keys::RESIZE_REQUIRED, "true".to_owned());
     }
-    if volume.caching == Caching::None {
-        put(&mut map, keys::CACHING_MODE, Caching::None.to_string());
-    }
+    // Said in every case: where the in-tree translation shows the volume, a mode that is not said
+    // would read as ReadWrite.
+    put(&mut map, keys::CACHING_MODE, volume.caching.to_string());
     if volume.shares.is_shared() {
         put(&mut map, keys::MAX_SHARES, volume.shares.get().to_string());
     }
@@ -174,6 +174,7 @@ mod tests {
         assert_eq!(written["requestedsizegib"], "8");
         assert_eq!(written["createdEmpty"], "true");
         assert_eq!(written["kind"], "Managed");
+        assert_eq!(written["cachingMode"], "ReadOnly");
         assert!(!written.contains_key("Kind") && !written.contains_key("resizeRequired"));
         let read = VolumeContext::decode(written).unwrap();
         assert_eq!(read.requested, Some(GiB::new(8)));
