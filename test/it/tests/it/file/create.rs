@@ -94,11 +94,7 @@ async fn many_at_once_make_one_account_and_list_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_leaves_one_account_and_one_share_pr_01() {
-    for (kind, method) in [
-        ("storageAccounts", "PUT"),
-        (SHARES, "PUT"),
-        (SHARES, "GET"),
-    ] {
+    for (kind, method) in [("storageAccounts", "PUT"), (SHARES, "PUT"), (SHARES, "GET")] {
         let world = World::new();
         world.fault(method, kind, 4, Effect::ResetAfter);
         if let Err(status) = world.create(create_request(PVC, 5, &[])).await {
