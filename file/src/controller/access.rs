@@ -4,8 +4,8 @@
 
 use azcsi_cloud::storage::data_plane::FilesEndpoint;
 use azcsi_cloud::{
-    ArmError, Azure, Files, FilesCredential, Metadata, Put, Share, ShareCreate, ShareSnapshot,
-    ShareUpdate, SnapshotsToo,
+    ArmError, Azure, Files, FilesCredential, Metadata, Put, Share, ShareCreate, ShareFilter,
+    ShareSnapshot, ShareUpdate, SnapshotsToo,
 };
 use azcsi_types::account::{AccountName, AccountUri};
 use azcsi_types::op::Op;
@@ -19,6 +19,15 @@ pub enum Access {
     Management(Box<Azure>, AccountUri),
     /// Through the file service.
     Data(Files),
+}
+
+/// A share and its snapshots.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The share; `None` if there is none.
+    pub share: Option<Share>,
+    /// Its snapshots, oldest first.
+    pub snapshots: Vec<ShareSnapshot>,
 }
 
 /// What a create found.
@@ -125,22 +134,35 @@ impl Access {
         }
     }
 
-    /// The snapshots of a share, oldest first. Their metadata may be missing in the list of Azure
-    /// Resource Manager.
+    /// A share and its snapshots, oldest first, in one list. Metadata may be missing in the list of
+    /// Azure Resource Manager.
     ///
     /// # Errors
     /// See [`ArmError`].
-    pub async fn snapshots(
-        &self,
-        op: &Op,
-        share: &ShareName,
-    ) -> Result<Vec<ShareSnapshot>, ArmError> {
-        match self {
-            Self::Management(azure, account) => {
-                azure.share_snapshots().list(op, account, share).await
+    pub async fn history(&self, op: &Op, share: &ShareName) -> Result<History, ArmError> {
+        let filter = ShareFilter {
+            // The filter is a prefix: other shares may begin the same.
+            prefix: Some(share.to_string()),
+            snapshots: true,
+            ..ShareFilter::default()
+        };
+        let listed = match self {
+            Self::Management(azure, account) => azure.shares().list(op, account, &filter).await?,
+            Self::Data(files) => files.list_shares(op, &filter).await?,
+        };
+        let mut history = History::default();
+        for entry in listed {
+            if !entry.name.eq_ignore_ascii_case(share.as_str()) {
+                continue;
             }
-            Self::Data(files) => files.list_share_snapshots(op, share).await,
+            match entry.properties.snapshot_time.clone() {
+                Some(time) => history.snapshots.push(ShareSnapshot { time, share: entry }),
+                None if entry.properties.deleted => {}
+                None => history.share = Some(entry),
+            }
         }
+        history.snapshots.sort_by(|a, b| a.time.cmp(&b.time));
+        Ok(history)
     }
 
     /// One snapshot with its metadata; `None` only if it is proven that there is none.

@@ -78,14 +78,14 @@ impl Controller {
     pub(super) async fn locate(
         &self,
         op: &Op,
-        handle: &ShareHandle,
+        parts: &ShareParts,
         secrets: Option<&Credentials>,
     ) -> Result<Located, ControllerError> {
-        let parts = handle.parts();
         let name = parts.account.as_ref().or(secrets.map(|own| &own.account));
         let Some(name) = name else {
             return Err(ControllerError::Refused(format!(
-                "volume id {handle} names no account, so the request needs secrets with azurestorageaccountname and azurestorageaccountkey"
+                "the id of share {} names no account, so the request needs secrets with azurestorageaccountname and azurestorageaccountkey",
+                parts.share
             )));
         };
         let (subscription, group) = (&parts.subscription, &parts.resource_group);
@@ -93,8 +93,8 @@ impl Controller {
         let access = match secrets {
             Some(own) if &own.account != name => {
                 return Err(ControllerError::Refused(format!(
-                    "the secrets are those of account {}, but volume {handle} is in {name}",
-                    own.account
+                    "the secrets are those of account {}, but share {} is in {name}",
+                    own.account, parts.share
                 )));
             }
             Some(own) => {

@@ -67,6 +67,11 @@ impl Handler for CreateVolume {
         let mutable = sorted(mutable);
         let params = FileParams::parse(given.clone(), mutable.clone())?;
         check(ctx, &params, &access)?;
+        if wire.volume_content_source.is_some() {
+            // An empty share must never be taken for a copy.
+            let text = "volume_content_source: this version makes no copies";
+            return Err(ControllerError::Refused(text.to_owned()));
+        }
         let secrets = credentials::read(wire.secrets)?;
         let account = secrets.as_ref().map(|own| &own.account);
         let fingerprint = format!("{name:?} {range:?} {given:?} {mutable:?} {account:?}");
@@ -129,6 +134,10 @@ pub(super) fn sorted(map: HashMap<String, String>) -> BTreeMap<String, String> {
 fn check(ctx: &Controller, params: &FileParams, access: &[Access]) -> Result<(), ControllerError> {
     if access.iter().any(|one| one.volume == VolumeMode::Block) {
         let text = "a file share has no block device: use volumeMode Filesystem";
+        return Err(ControllerError::Refused(text.to_owned()));
+    }
+    if params.folder.per_volume {
+        let text = "parameter 'folderPerVolume' is not offered by this version";
         return Err(ControllerError::Refused(text.to_owned()));
     }
     let account = &params.account;

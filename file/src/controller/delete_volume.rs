@@ -117,7 +117,9 @@ impl Handler for DeleteVolume {
         let Some(volume) = request.volume else {
             return Ok(());
         };
-        let at = ctx.locate(&op, &volume, request.secrets.as_ref()).await?;
+        let at = ctx
+            .locate(&op, volume.parts(), request.secrets.as_ref())
+            .await?;
         let Some(share) = ctx.find_share(&op, &at).await? else {
             return Ok(());
         };
@@ -164,8 +166,8 @@ fn failed(at: &Located, error: ArmError) -> ControllerError {
 }
 
 async fn snapshots_left(op: &Op, at: &Located) -> ControllerError {
-    let count = match at.access.snapshots(op, &at.share).await {
-        Ok(found) => format!("{} snapshots", found.len()),
+    let count = match at.access.history(op, &at.share).await {
+        Ok(found) => format!("{} snapshots", found.snapshots.len()),
         Err(_) => "snapshots".to_owned(),
     };
     ControllerError::State(format!(

@@ -18,24 +18,36 @@ pub mod account;
 mod choose;
 mod common;
 pub mod create_plan;
+pub mod create_snapshot;
 pub mod create_volume;
 pub mod credentials;
+pub mod delete_snapshot;
 pub mod delete_volume;
 pub mod error;
+pub mod expand;
 pub mod get_capabilities;
+pub mod get_capacity;
+pub mod get_snapshot;
+pub mod get_volume;
+pub mod get_volume_health;
 pub mod keys;
+pub mod list_snapshots;
+pub mod modify;
 mod network;
+pub mod paging;
 mod place;
 pub mod ports;
 pub mod record;
 mod serial;
 pub mod service;
+pub mod taken;
+pub mod validate_capabilities;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use azcsi_cloud::cache::Cache;
-use azcsi_cloud::{Account, Azure};
+use azcsi_cloud::{Account, Azure, Metadata};
 use azcsi_rpc::capability::ControllerCapabilities;
 use azcsi_types::clock::Clock;
 use azcsi_types::resource_id::ResourceId;
@@ -95,11 +107,12 @@ pub struct Controller {
     azure: Azure,
     ports: Ports,
     settings: Settings,
-    clock: Arc<dyn Clock>,
     inventory: Inventory,
     keys: Keys,
     accounts: Cache<String, Account>,
     subnets: Cache<String, Arc<Vec<ResourceId>>>,
+    snapshots: Cache<String, Metadata>,
+    sources: Cache<String, String>,
     written: Cache<(SecretName, String), ()>,
     serial: Serial,
 }
@@ -114,22 +127,19 @@ const WRITTEN: Duration = Duration::from_secs(60);
 impl Controller {
     /// A controller over these clients and ports.
     #[must_use]
-    pub fn new(azure: Azure, ports: Ports, settings: Settings, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(azure: Azure, ports: Ports, settings: Settings, clock: &Arc<dyn Clock>) -> Self {
         Self {
-            inventory: Inventory::new(azure.clone(), Arc::clone(&clock)),
-            keys: Keys::new(
-                azure.clone(),
-                Arc::clone(&ports.secrets),
-                Arc::clone(&clock),
-            ),
-            accounts: Cache::new(Arc::clone(&clock), ACCOUNT),
-            subnets: Cache::new(Arc::clone(&clock), SUBNETS),
-            written: Cache::new(Arc::clone(&clock), WRITTEN),
+            inventory: Inventory::new(azure.clone(), Arc::clone(clock)),
+            keys: Keys::new(azure.clone(), Arc::clone(&ports.secrets), Arc::clone(clock)),
+            accounts: Cache::new(Arc::clone(clock), ACCOUNT),
+            subnets: Cache::new(Arc::clone(clock), SUBNETS),
+            snapshots: Cache::new(Arc::clone(clock), taken::REMEMBERED),
+            sources: Cache::new(Arc::clone(clock), taken::REMEMBERED),
+            written: Cache::new(Arc::clone(clock), WRITTEN),
             serial: Serial::default(),
             azure,
             ports,
             settings,
-            clock,
         }
     }
 }

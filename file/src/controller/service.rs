@@ -9,9 +9,19 @@ use tonic::{Request, Response, Status};
 use v1::controller_server::Controller as Rpcs;
 
 use super::Controller;
+use super::create_snapshot::CreateSnapshot;
 use super::create_volume::CreateVolume;
+use super::delete_snapshot::DeleteSnapshot;
 use super::delete_volume::DeleteVolume;
+use super::expand::Expand;
 use super::get_capabilities::GetCapabilities;
+use super::get_capacity::GetCapacity;
+use super::get_snapshot::GetSnapshot;
+use super::get_volume::GetVolume;
+use super::get_volume_health::GetVolumeHealth;
+use super::list_snapshots::ListSnapshots;
+use super::modify::Modify;
+use super::validate_capabilities::ValidateCapabilities;
 
 /// The service.
 #[derive(Clone, Debug)]
@@ -59,22 +69,22 @@ rpcs! {
     offered: {
     create_volume(CreateVolumeRequest) -> CreateVolumeResponse by CreateVolume;
     delete_volume(DeleteVolumeRequest) -> DeleteVolumeResponse by DeleteVolume;
+    validate_volume_capabilities(ValidateVolumeCapabilitiesRequest) -> ValidateVolumeCapabilitiesResponse by ValidateCapabilities;
+    controller_get_volume_health(ControllerGetVolumeHealthRequest) -> ControllerGetVolumeHealthResponse by GetVolumeHealth;
+    get_capacity(GetCapacityRequest) -> GetCapacityResponse by GetCapacity;
+    create_snapshot(CreateSnapshotRequest) -> CreateSnapshotResponse by CreateSnapshot;
+    delete_snapshot(DeleteSnapshotRequest) -> DeleteSnapshotResponse by DeleteSnapshot;
+    list_snapshots(ListSnapshotsRequest) -> ListSnapshotsResponse by ListSnapshots;
+    get_snapshot(GetSnapshotRequest) -> GetSnapshotResponse by GetSnapshot;
+    controller_expand_volume(ControllerExpandVolumeRequest) -> ControllerExpandVolumeResponse by Expand;
+    controller_get_volume(ControllerGetVolumeRequest) -> ControllerGetVolumeResponse by GetVolume;
+    controller_modify_volume(ControllerModifyVolumeRequest) -> ControllerModifyVolumeResponse by Modify;
     controller_get_capabilities(ControllerGetCapabilitiesRequest) -> ControllerGetCapabilitiesResponse by GetCapabilities;
     }
     others: {
     controller_publish_volume(ControllerPublishVolumeRequest) -> ControllerPublishVolumeResponse as ControllerPublishVolume;
     controller_unpublish_volume(ControllerUnpublishVolumeRequest) -> ControllerUnpublishVolumeResponse as ControllerUnpublishVolume;
-    validate_volume_capabilities(ValidateVolumeCapabilitiesRequest) -> ValidateVolumeCapabilitiesResponse as ValidateVolumeCapabilities;
     list_volumes(ListVolumesRequest) -> ListVolumesResponse as ListVolumes;
     controller_list_volume_health(ControllerListVolumeHealthRequest) -> ControllerListVolumeHealthResponse as ControllerListVolumeHealth;
-    controller_get_volume_health(ControllerGetVolumeHealthRequest) -> ControllerGetVolumeHealthResponse as ControllerGetVolumeHealth;
-    get_capacity(GetCapacityRequest) -> GetCapacityResponse as GetCapacity;
-    create_snapshot(CreateSnapshotRequest) -> CreateSnapshotResponse as CreateSnapshot;
-    delete_snapshot(DeleteSnapshotRequest) -> DeleteSnapshotResponse as DeleteSnapshot;
-    list_snapshots(ListSnapshotsRequest) -> ListSnapshotsResponse as ListSnapshots;
-    get_snapshot(GetSnapshotRequest) -> GetSnapshotResponse as GetSnapshot;
-    controller_expand_volume(ControllerExpandVolumeRequest) -> ControllerExpandVolumeResponse as ControllerExpandVolume;
-    controller_get_volume(ControllerGetVolumeRequest) -> ControllerGetVolumeResponse as ControllerGetVolume;
-    controller_modify_volume(ControllerModifyVolumeRequest) -> ControllerModifyVolumeResponse as ControllerModifyVolume;
     }
 }

@@ -1,5 +1,7 @@
 //! The controller of the file driver over the simulator.
 
+mod changes;
 mod create;
 mod delete;
+mod snapshots;
 mod world;

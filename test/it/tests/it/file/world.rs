@@ -218,7 +218,7 @@ fn controller(sim: &Sim, cluster: &Arc<Cluster>, clock: &Arc<dyn Clock>) -> Cont
         delete_snapshots: false,
         capabilities: ControllerCapabilities::default(),
     };
-    let controller = Controller::new(azure, ports, settings, Arc::clone(clock));
+    let controller = Controller::new(azure, ports, settings, clock);
     let dispatcher = Dispatcher::new(Arc::clone(clock), Limits::default());
     ControllerService::new(Arc::new(controller), dispatcher)
 }
