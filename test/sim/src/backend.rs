@@ -19,7 +19,8 @@ use crate::kubeapi::seed::NodeFacts;
 use crate::link::Attachment;
 use crate::link::sync::{Contents, Desired, Pulled};
 use crate::query::Query;
-use crate::serve::backend::Backend;
+use crate::saved;
+use crate::serve::backend::{Backend, Changes};
 use crate::serve::secrets::Secrets;
 use crate::serve::site::Cut;
 use crate::sim::{Sim, SimOptions};
@@ -28,9 +29,6 @@ use crate::world::{
     Disk, Machine, MachineKind, Power, ScaleSet, World, guid_of, key, leaf, region,
 };
 use crate::worldfile::{Pool, PoolKind, WorldFile};
-
-/// Key under which the parts of a world are saved.
-const PREFIX: &str = "arm/";
 
 /// Makes the simulator that `serve` serves.
 ///
@@ -43,7 +41,7 @@ pub fn build(
     clock: Arc<dyn Clock>,
     secrets: &Secrets,
 ) -> anyhow::Result<Arc<dyn Backend>> {
-    let world = match import(saved)? {
+    let world = match saved::import(saved)? {
         Some(world) => world,
         None => from_file(file),
     };
@@ -141,53 +139,6 @@ fn add_pool(world: &mut World, pool: &Pool, compute: &str, location: &str) {
     }
 }
 
-/// One value for each resource; the rest of the world under one key.
-fn export(world: &World) -> serde_json::Result<BTreeMap<String, Value>> {
-    let mut out = BTreeMap::new();
-    if let Value::Object(tables) = serde_json::to_value(world)? {
-        for (table, value) in tables {
-            match value {
-                Value::Object(items) if !items.is_empty() => {
-                    for (id, item) in items {
-                        out.insert(format!("{PREFIX}{table}:{id}"), item);
-                    }
-                }
-                other => {
-                    out.insert(format!("{PREFIX}{table}"), other);
-                }
-            }
-        }
-    }
-    Ok(out)
-}
-
-fn import(saved: &BTreeMap<String, Value>) -> anyhow::Result<Option<World>> {
-    let mut tables = serde_json::Map::new();
-    for (name, value) in saved {
-        let Some(name) = name.strip_prefix(PREFIX) else {
-            continue;
-        };
-        match name.split_once(':') {
-            None => {
-                tables.insert(name.to_owned(), value.clone());
-            }
-            Some((table, id)) => {
-                let table = tables.entry(table).or_insert_with(|| json!({}));
-                if let Some(items) = table.as_object_mut() {
-                    items.insert(id.to_owned(), value.clone());
-                }
-            }
-        }
-    }
-    if tables.is_empty() {
-        return Ok(None);
-    }
-    let world = serde_json::from_value(Value::Object(tables));
-    world
-        .map(Some)
-        .context("the saved world cannot be read by this version")
-}
-
 fn reply(status: StatusCode, body: &Value) -> Response<Bytes> {
     crate::serve::sites::reply(status, body)
 }
@@ -240,14 +191,8 @@ impl Backend for Sim {
         Self::settle(self)
     }
 
-    fn export(&self) -> BTreeMap<String, Value> {
-        match export(&self.world()) {
-            Ok(out) => out,
-            Err(error) => {
-                tracing::error!(%error, "the world cannot be written");
-                BTreeMap::new()
-            }
-        }
+    fn changes(&self) -> serde_json::Result<Changes> {
+        saved::changes(&mut self.state().world)
     }
 
     fn desired(&self) -> Desired {

@@ -34,6 +34,7 @@ pub mod persist;
 mod query;
 pub mod requests;
 mod route;
+mod saved;
 pub mod serve;
 pub mod sim;
 mod stamp;

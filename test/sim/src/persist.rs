@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 const HEADER: &str = "azcsi-sim journal 1";
 /// History is thrown away when the journal has this many times more changes than keys, and more
 /// than [`COMPACT_ABOVE`] of them.
-const COMPACT_RATIO: usize = 8;
+const COMPACT_RATIO: usize = 4;
 const COMPACT_ABOVE: usize = 1024;
 
 /// Why the state directory cannot be used.
@@ -59,6 +59,8 @@ pub enum PersistError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change(pub String, pub Option<Value>);
 
+type Keys<'a> = Box<dyn Iterator<Item = &'a String> + 'a>;
+
 /// The open journal of a state directory. Only one process can have it.
 #[derive(Debug)]
 pub struct Journal {
@@ -66,6 +68,8 @@ pub struct Journal {
     file: File,
     current: BTreeMap<String, Value>,
     changes: usize,
+    /// Length to cut the file to: a transaction is half written and could not be taken back.
+    cut_to: Option<u64>,
     _lock: Flock<File>,
 }
 
@@ -80,17 +84,16 @@ impl Journal {
         let path = dir.join("world.journal");
         if !path.exists() {
             write_whole(&path, &BTreeMap::new())?;
+            sync_folder(&path)?;
         }
-        let bytes = fs::read(&path).map_err(|e| failed(&path, "read", e))?;
-        let read = replay(&path, &bytes)?;
+        let read = replay(&path)?;
         let file = OpenOptions::new()
             .append(true)
             .open(&path)
             .map_err(|e| failed(&path, "write", e))?;
-        if read.good < bytes.len() {
+        if read.unfinished {
             tracing::info!(path = %path.display(), "dropping the unfinished last transaction");
-            let good = u64::try_from(read.good).unwrap_or(u64::MAX);
-            file.set_len(good)
+            file.set_len(read.good)
                 .map_err(|e| failed(&path, "shorten", e))?;
             file.sync_all().map_err(|e| failed(&path, "sync", e))?;
         }
@@ -99,6 +102,7 @@ impl Journal {
             file,
             current: read.current,
             changes: read.changes,
+            cut_to: None,
             _lock: lock,
         })
     }
@@ -109,17 +113,36 @@ impl Journal {
         &self.current
     }
 
-    /// What has to be written to make `wanted` the whole contents.
+    /// What has to be written to make `wanted` the whole contents, but for the keys that begin with
+    /// one of `covered`: those are not looked at.
     #[must_use]
-    pub fn difference(&self, wanted: &BTreeMap<String, Value>) -> Vec<Change> {
+    pub fn difference(&self, wanted: &BTreeMap<String, Value>, covered: &[String]) -> Vec<Change> {
         let mut changes: Vec<Change> = wanted
             .iter()
             .filter(|(key, value)| self.current.get(*key) != Some(value))
             .map(|(key, value)| Change(key.clone(), Some(value.clone())))
             .collect();
-        let gone = self.current.keys().filter(|key| !wanted.contains_key(*key));
-        changes.extend(gone.map(|key| Change(key.clone(), None)));
+        let mut keys: Keys<'_> = Box::new(self.current.keys());
+        while let Some(key) = keys.next() {
+            if let Some(prefix) = covered.iter().find(|prefix| key.starts_with(*prefix)) {
+                // The keys of a prefix lie side by side and may be very many.
+                keys = self.behind(prefix, keys);
+            } else if !wanted.contains_key(key) {
+                changes.push(Change(key.clone(), None));
+            }
+        }
         changes
+    }
+
+    /// The keys behind all that begin with this prefix; `rest` where there is no telling.
+    fn behind<'a>(&'a self, prefix: &str, rest: Keys<'a>) -> Keys<'a> {
+        let mut end = prefix.to_owned();
+        let last = end.pop().map(|last| u32::from(last) + 1);
+        let Some(next) = last.and_then(char::from_u32) else {
+            return rest;
+        };
+        end.push(next);
+        Box::new(self.current.range(end..).map(|(key, _)| key))
     }
 
     /// Writes changes as one transaction and returns when they are on the disk.
@@ -130,20 +153,26 @@ impl Journal {
         if changes.is_empty() {
             return Ok(());
         }
+        if let Some(length) = self.cut_to {
+            let cut = self.file.set_len(length);
+            cut.map_err(|e| failed(&self.path, "shorten", e))?;
+            self.cut_to = None;
+        }
         let before = self
             .file
             .metadata()
             .map_err(|e| failed(&self.path, "look at", e))?
             .len();
-        let line = encode(&changes);
+        let line = encode(&changes).map_err(|e| failed(&self.path, "write", e))?;
         let written = self
             .file
             .write_all(line.as_bytes())
             .and_then(|()| self.file.sync_data());
         if let Err(source) = written {
-            // What was half written must not be read as damage later.
+            // What was half written must not be read as damage later: nothing comes behind it.
             if let Err(error) = self.file.set_len(before) {
                 tracing::error!(%error, "the journal's tail could not be taken back");
+                self.cut_to = Some(before);
             }
             return Err(failed(&self.path, "write", source));
         }
@@ -152,7 +181,7 @@ impl Journal {
             apply(&mut self.current, change);
         }
         if self.changes > COMPACT_ABOVE && self.changes > COMPACT_RATIO * self.current.len() {
-            // The old journal is whole and stays in use, so this is no failure of the write.
+            // The journal in use is whole, the old or the new one: no failure of the write.
             if let Err(error) = self.compact() {
                 tracing::warn!(%error, "the journal keeps its history");
             }
@@ -161,23 +190,24 @@ impl Journal {
     }
 
     fn compact(&mut self) -> Result<(), PersistError> {
-        write_whole(&self.path, &self.current)?;
-        self.file = OpenOptions::new()
-            .append(true)
-            .open(&self.path)
-            .map_err(|e| failed(&self.path, "write", e))?;
+        // From the rename on the new file is the journal, whatever happens next.
+        self.file = write_whole(&self.path, &self.current)?;
         self.changes = self.current.len();
-        Ok(())
+        sync_folder(&self.path)
     }
 }
 
 struct Replayed {
     current: BTreeMap<String, Value>,
     changes: usize,
-    good: usize,
+    /// Bytes up to the end of the last whole line.
+    good: u64,
+    /// Whether something comes behind them.
+    unfinished: bool,
 }
 
-fn replay(path: &Path, bytes: &[u8]) -> Result<Replayed, PersistError> {
+/// Reads line by line: a journal may be many times as large as what it holds.
+fn replay(path: &Path) -> Result<Replayed, PersistError> {
     let damaged = |line: usize, reason: String| PersistError::Damaged {
         path: path.display().to_string(),
         line,
@@ -187,30 +217,36 @@ fn replay(path: &Path, bytes: &[u8]) -> Result<Replayed, PersistError> {
         current: BTreeMap::new(),
         changes: 0,
         good: 0,
+        unfinished: false,
     };
-    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let Some(text) = line.strip_suffix(b"\n") else {
+    let file = File::open(path).map_err(|e| failed(path, "read", e))?;
+    let mut file = BufReader::new(file);
+    let mut line = Vec::new();
+    for number in 1_usize.. {
+        line.clear();
+        let length = file.read_until(b'\n', &mut line);
+        let length = length.map_err(|e| failed(path, "read", e))?;
+        let text = line.strip_suffix(b"\n");
+        match (number, text) {
+            (1, _) if length == 0 => return Err(damaged(1, "the file is empty".to_owned())),
             // The header is never written in place, so it is never unfinished.
-            if index == 0 {
+            (1, text) if text != Some(HEADER.as_bytes()) => {
                 return Err(damaged(1, format!("the first line is not {HEADER:?}")));
             }
-            break;
-        };
-        if index == 0 {
-            if text != HEADER.as_bytes() {
-                return Err(damaged(1, format!("the first line is not {HEADER:?}")));
+            (1, _) => {}
+            (_, Some(text)) => {
+                let changes = decode(text).map_err(|reason| damaged(number, reason))?;
+                read.changes += changes.len();
+                for change in changes {
+                    apply(&mut read.current, change);
+                }
             }
-        } else {
-            let changes = decode(text).map_err(|reason| damaged(index + 1, reason))?;
-            read.changes += changes.len();
-            for change in changes {
-                apply(&mut read.current, change);
+            (_, None) => {
+                read.unfinished = length > 0;
+                break;
             }
         }
-        read.good += line.len();
-    }
-    if read.good == 0 {
-        return Err(damaged(1, "the file is empty".to_owned()));
+        read.good += u64::try_from(length).unwrap_or(u64::MAX);
     }
     Ok(read)
 }
@@ -222,9 +258,9 @@ fn apply(current: &mut BTreeMap<String, Value>, change: Change) {
     };
 }
 
-fn encode(changes: &[Change]) -> String {
-    let body = serde_json::to_string(changes).unwrap_or_default();
-    format!("{} {body}\n", checksum(body.as_bytes()))
+fn encode(changes: &[Change]) -> io::Result<String> {
+    let body = serde_json::to_string(changes)?;
+    Ok(format!("{} {body}\n", checksum(body.as_bytes())))
 }
 
 fn decode(line: &[u8]) -> Result<Vec<Change>, String> {
@@ -244,21 +280,36 @@ fn checksum(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Writes a journal that holds just this, so that at no moment is there half of one.
-fn write_whole(path: &Path, current: &BTreeMap<String, Value>) -> Result<(), PersistError> {
+/// Writes a journal that holds just this, so that at no moment is there half of one, and gives it
+/// open for more.
+fn write_whole(path: &Path, current: &BTreeMap<String, Value>) -> Result<File, PersistError> {
     let unfinished = path.with_extension("part");
-    let mut text = format!("{HEADER}\n");
-    for (key, value) in current {
-        text.push_str(&encode(&[Change(key.clone(), Some(value.clone()))]));
-    }
-    let written = File::create(&unfinished)
-        .and_then(|mut file| {
-            file.write_all(text.as_bytes())
-                .and_then(|()| file.sync_all())
-        })
-        .and_then(|()| fs::rename(&unfinished, path))
-        .and_then(|()| File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all());
-    written.map_err(|e| failed(path, "write", e))
+    let written = || {
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&unfinished)?;
+        file.set_len(0)?;
+        let mut out = BufWriter::new(&file);
+        writeln!(out, "{HEADER}")?;
+        for (key, value) in current {
+            let line = encode(&[Change(key.clone(), Some(value.clone()))])?;
+            out.write_all(line.as_bytes())?;
+        }
+        out.flush()?;
+        drop(out);
+        file.sync_all()?;
+        fs::rename(&unfinished, path)?;
+        Ok(file)
+    };
+    written().map_err(|e| failed(path, "write", e))
+}
+
+/// Makes sure that the name is on the disk, too.
+fn sync_folder(path: &Path) -> Result<(), PersistError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|e| failed(folder, "sync", e))
 }
 
 fn lock(dir: &Path) -> Result<Flock<File>, PersistError> {

@@ -70,8 +70,13 @@ impl<T> Table<T> {
         self.items.values_mut()
     }
 
+    /// As the map's own.
+    pub fn clear(&mut self) {
+        self.retain(|_, _| false);
+    }
+
     /// Removes what does not pass.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str, &T) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(&String, &mut T) -> bool) {
         let touched = &mut self.touched;
         self.items.retain(|key, item| {
             let stays = keep(key, item);
@@ -82,10 +87,14 @@ impl<T> Table<T> {
         });
     }
 
-    /// The keys touched since this was last asked; all of them at the first time.
-    pub fn take_touched(&mut self) -> BTreeSet<String> {
-        let touched = self.touched.replace(BTreeSet::new());
-        touched.unwrap_or_else(|| self.items.keys().cloned().collect())
+    /// The keys touched since [`Table::told`]; none before the first one, when nothing is known.
+    pub const fn touched(&self) -> Option<&BTreeSet<String>> {
+        self.touched.as_ref()
+    }
+
+    /// Everything up to now was told to whoever keeps it.
+    pub fn told(&mut self) {
+        self.touched = Some(BTreeSet::new());
     }
 }
 
@@ -124,15 +133,16 @@ mod tests {
         for key in ["a", "b", "c"] {
             table.insert(key.to_owned(), 1);
         }
-        assert_eq!(table.take_touched().len(), 3);
+        assert_eq!(table.touched(), None);
+        table.told();
         assert_eq!(table.get("a"), Some(&1));
-        assert!(table.take_touched().is_empty());
+        assert_eq!(table.touched().map(BTreeSet::len), Some(0));
         *table.get_mut("a").expect("a") = 2;
         table.remove("b");
         table.remove("missing");
         table.retain(|key, _| key != "c");
-        let touched: Vec<String> = table.take_touched().into_iter().collect();
-        assert_eq!(touched, ["a", "b", "c"]);
+        let expected = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(table.touched(), Some(&BTreeSet::from(expected)));
         assert_eq!(table.len(), 1);
     }
 }

@@ -344,13 +344,17 @@ pub struct World {
     /// Resource groups.
     pub groups: BTreeMap<String, Group>,
     /// Disks.
-    pub disks: BTreeMap<String, Disk>,
+    #[serde(default)]
+    pub disks: Table<Disk>,
     /// Snapshots.
-    pub snapshots: BTreeMap<String, Snapshot>,
+    #[serde(default)]
+    pub snapshots: Table<Snapshot>,
     /// Virtual machines and instances.
-    pub machines: BTreeMap<String, Machine>,
+    #[serde(default)]
+    pub machines: Table<Machine>,
     /// Scale sets.
-    pub scale_sets: BTreeMap<String, ScaleSet>,
+    #[serde(default)]
+    pub scale_sets: Table<ScaleSet>,
     /// Disk encryption sets.
     pub encryption_sets: BTreeMap<String, Kept>,
     /// Disk accesses.
@@ -371,7 +375,8 @@ pub struct World {
     #[serde(default)]
     pub file_facts: Table<crate::files::facts::Facts>,
     /// Long-running operations by their guid.
-    pub operations: BTreeMap<String, Operation>,
+    #[serde(default)]
+    pub operations: Table<Operation>,
     /// Numbers drawn so far: the same requests draw the same ones.
     pub drawn: u64,
 }

@@ -201,7 +201,7 @@ pub(crate) fn forget(state: &mut State, contents: &str, path: &str) {
     state
         .world
         .file_facts
-        .retain(|known, _| known != key && !known.starts_with(&below));
+        .retain(|known, _| *known != key && !known.starts_with(&below));
 }
 
 /// Headers that every answer about a file or directory has.

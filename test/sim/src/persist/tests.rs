@@ -12,7 +12,7 @@ fn map(entries: &[(&str, i32)]) -> BTreeMap<String, Value> {
 }
 
 fn replace(journal: &mut Journal, wanted: BTreeMap<String, Value>) {
-    let changes = journal.difference(&wanted);
+    let changes = journal.difference(&wanted, &[]);
     journal.commit(changes).expect("write");
 }
 
@@ -114,6 +114,38 @@ fn history_does_not_grow_without_end() {
 }
 
 #[test]
+fn a_journal_goes_on_in_the_file_that_replaced_its_history() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let mut journal = Journal::open(dir.path()).expect("open");
+    for n in 0..1500 {
+        journal
+            .commit(vec![Change("a".to_owned(), Some(json!(n)))])
+            .expect("write");
+        if n % 100 == 0 || n > 1020 && n < 1030 {
+            let read = replay(&dir.path().join("world.journal")).expect("read");
+            assert_eq!(read.current, map(&[("a", n)]));
+        }
+    }
+    assert!(!dir.path().join("world.part").exists());
+}
+
+#[test]
+fn a_half_written_compaction_is_not_looked_at() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let mut journal = Journal::open(dir.path()).expect("open");
+    replace(&mut journal, map(&[("a", 1)]));
+    drop(journal);
+    fs::write(dir.path().join("world.part"), "azcsi-sim jour").expect("write");
+    let mut journal = Journal::open(dir.path()).expect("open");
+    assert_eq!(journal.current(), &map(&[("a", 1)]));
+    journal.compact().expect("compact");
+    replace(&mut journal, map(&[("a", 2)]));
+    drop(journal);
+    let again = Journal::open(dir.path()).expect("open again");
+    assert_eq!(again.current(), &map(&[("a", 2)]));
+}
+
+#[test]
 fn two_simulators_cannot_share_a_directory() {
     let dir = tempfile::tempdir().expect("tempdir");
     let first = Journal::open(dir.path()).expect("open");
@@ -121,4 +153,19 @@ fn two_simulators_cannot_share_a_directory() {
     assert!(error.contains("another azcsi-sim is using"), "{error}");
     drop(first);
     Journal::open(dir.path()).expect("free again");
+}
+
+#[test]
+fn covered_keys_are_not_looked_at() {
+    let dir = tempfile::tempdir().expect("folder");
+    let mut journal = Journal::open(dir.path()).expect("open");
+    let all = ["a:1", "a:\u{10ffff}", "b", "c"].map(|key| Change(key.to_owned(), Some(json!(1))));
+    journal.commit(all.to_vec()).expect("commit");
+    let wanted = BTreeMap::from([("b".to_owned(), json!(2))]);
+    let changes = journal.difference(&wanted, &["a:".to_owned()]);
+    let expected = [
+        Change("b".to_owned(), Some(json!(2))),
+        Change("c".to_owned(), None),
+    ];
+    assert_eq!(changes, expected);
 }

@@ -13,6 +13,18 @@ use super::site::Cut;
 use crate::imds::document::Instance;
 use crate::kubeapi::seed::NodeFacts;
 use crate::link::sync::{Desired, Pulled};
+use crate::persist::Change;
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// What was touched, key by key.
+    pub touched: Vec<Change>,
+    /// Prefixes of the keys of which `touched` tells every change.
+    pub covered: Vec<String>,
+    /// All other keys, with what they hold.
+    pub rest: BTreeMap<String, Value>,
+}
 
 /// A served world.
 pub trait Backend: std::fmt::Debug + Send + Sync + 'static {
@@ -25,8 +37,9 @@ pub trait Backend: std::fmt::Debug + Send + Sync + 'static {
     /// Lets everything happen that is due by now, and gives a number that changes with the world.
     fn settle(&self) -> u64;
 
-    /// The whole world, key by key, for the journal.
-    fn export(&self) -> BTreeMap<String, Value>;
+    /// What changed of the world since this was last asked, for the journal. What cannot be told
+    /// is an error and told the next time: an empty answer would empty the journal.
+    fn changes(&self) -> serde_json::Result<Changes>;
 
     /// The disks, snapshots and attachments that devices are made for.
     fn desired(&self) -> Desired;

@@ -1,5 +1,6 @@
 //! Keeps files, devices and the journal in line with the world, before anyone is told about it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +27,9 @@ pub enum KeepError {
     /// The journal.
     #[error(transparent)]
     Journal(#[from] PersistError),
+    /// A part of the world has no form for the journal.
+    #[error("the world cannot be written")]
+    World(#[from] serde_json::Error),
     /// Files or devices.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -42,6 +46,8 @@ struct Inner {
     journal: Journal,
     sync: Option<Sync>,
     kept: Option<(u64, u64)>,
+    /// Changes that the world has told and the journal does not have yet.
+    pending: BTreeMap<String, Option<Value>>,
 }
 
 /// Keeps one world.
@@ -68,6 +74,7 @@ impl Keeper {
             journal,
             sync,
             kept: None,
+            pending: BTreeMap::new(),
         };
         Self {
             backend,
@@ -101,7 +108,7 @@ impl Keeper {
                 self.backend.report(&pulled);
             }
         }
-        self.write(&mut inner.journal)?;
+        self.write(&mut inner, seen.1)?;
         self.backend.collect()?;
         if let Some(sync) = &inner.sync {
             sync.collect()?;
@@ -137,24 +144,35 @@ impl Keeper {
         }
     }
 
-    fn write(&self, journal: &mut Journal) -> Result<(), KeepError> {
-        let mut wanted = self.backend.export();
-        for object in self.kube.export() {
-            wanted.insert(kube_key(&object), object);
+    /// Writes what changed. What the world told stays pending until it is in the journal.
+    fn write(&self, inner: &mut Inner, kube: u64) -> Result<(), KeepError> {
+        let told = self.backend.changes()?;
+        let told_now = told.touched.into_iter();
+        inner
+            .pending
+            .extend(told_now.map(|Change(key, value)| (key, value)));
+        let (mut wanted, mut covered) = (told.rest, told.covered);
+        covered.push(META_PREFIX.to_owned());
+        if inner.kept.is_some_and(|(_, before)| before == kube) {
+            covered.push(KUBE_PREFIX.to_owned());
+        } else {
+            let objects = self.kube.export().into_iter();
+            wanted.extend(objects.map(|object| (kube_key(&object), object)));
         }
-        let meta = journal
-            .current()
-            .iter()
-            .filter(|(key, _)| key.starts_with(META_PREFIX));
-        wanted.extend(meta.map(|(key, value)| (key.clone(), value.clone())));
-        let mut changes = journal.difference(&wanted);
+        let journal = &mut inner.journal;
+        let mut changes = journal.difference(&wanted, &covered);
+        let pending = inner.pending.iter();
+        let news = pending.filter(|(key, value)| journal.current().get(*key) != value.as_ref());
+        changes.extend(news.map(|(key, value)| Change(key.clone(), value.clone())));
         if !changes.is_empty() {
             changes.push(Change(
                 CLOCK_KEY.to_owned(),
                 Some(clock_value(self.clock.as_ref())),
             ));
         }
-        Ok(journal.commit(changes)?)
+        journal.commit(changes)?;
+        inner.pending.clear();
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

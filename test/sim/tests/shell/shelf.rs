@@ -10,7 +10,7 @@ use azcsi_sim::imds::document::Instance;
 use azcsi_sim::kubeapi::seed::NodeFacts;
 use azcsi_sim::link::Attachment;
 use azcsi_sim::link::sync::{Contents, Desired, Pulled};
-use azcsi_sim::serve::backend::Backend;
+use azcsi_sim::serve::backend::{Backend, Changes};
 use azcsi_sim::serve::secrets::Secrets;
 use azcsi_sim::serve::site::Cut;
 use azcsi_sim::worldfile::WorldFile;
@@ -130,8 +130,11 @@ impl Backend for Shelf {
         self.revision.load(Ordering::SeqCst)
     }
 
-    fn export(&self) -> BTreeMap<String, Value> {
-        self.values.lock().expect("values").clone()
+    fn changes(&self) -> serde_json::Result<Changes> {
+        Ok(Changes {
+            rest: self.values.lock().expect("values").clone(),
+            ..Changes::default()
+        })
     }
 
     fn desired(&self) -> Desired {
