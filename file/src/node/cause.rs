@@ -86,6 +86,8 @@ pub enum Cause {
     KeysOff,
     /// A network rule keeps the node out.
     NetworkRule,
+    /// The NFS server does not admit this client.
+    NfsDenied,
     /// No ticket, or an expired one.
     NoTicket,
     /// The identity has no role.
@@ -170,7 +172,7 @@ fn missing(facts: &Facts) -> Cause {
 
 fn denied(facts: &Facts) -> Cause {
     match (facts.protocol, facts.who) {
-        (Protocol::Nfs, _) => Cause::NetworkRule,
+        (Protocol::Nfs, _) => Cause::NfsDenied,
         (_, Who::Ticket) => Cause::NoRole,
         _ if facts.is_fips => Cause::Fips,
         _ => Cause::Denied,
@@ -213,6 +215,9 @@ impl Cause {
             Self::NetworkRule => {
                 "a network rule of the account does not admit this node's subnet: add it, or use a private endpoint"
             }
+            Self::NfsDenied => {
+                "the server does not admit this node: its subnet is not in the account's network rules, or the account requires secure transfer (then set encryptInTransit)"
+            }
             Self::NoTicket => {
                 "there is no valid Kerberos ticket, or the node lacks cifs.upcall and its request-key rule"
             }
@@ -240,7 +245,11 @@ impl Cause {
         match self {
             Self::NoFilesystem | Self::Fips | Self::KeysOff => Fault::Precondition,
             Self::ShareMissing | Self::FolderMissing => Fault::NotFound,
-            Self::KeyRefused | Self::NetworkRule | Self::NoRole | Self::Denied => Fault::Denied,
+            Self::KeyRefused
+            | Self::NetworkRule
+            | Self::NfsDenied
+            | Self::NoRole
+            | Self::Denied => Fault::Denied,
             Self::NoTicket => Fault::Unauthenticated,
             Self::BadOption => Fault::Invalid,
             Self::Hangs => Fault::Deadline,

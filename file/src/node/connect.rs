@@ -56,7 +56,7 @@ impl Job {
     }
 
     /// What would be mounted, if the account is known without a Secret.
-    pub(super) fn source(&self) -> Option<String> {
+    fn source(&self) -> Option<String> {
         let account = self.share.account.as_ref();
         let host = self.share.host(account, self.names())?;
         Some(self.share.source(&host, account))
@@ -251,6 +251,16 @@ pub(super) fn share_ref(share: &Share, account: &AccountName) -> ShareRef {
         share: share.name.clone(),
         folder: share.folder.clone(),
     }
+}
+
+/// What is mounted of the volume, by its record; else what would be. A Secret may have named another
+/// account than the volume's id does.
+pub(super) fn known_source(node: &Node, job: &Job) -> Option<String> {
+    let record = node.records.get(&job.volume);
+    let known = record.map(|record| record.source);
+    known
+        .filter(|source| !source.is_empty())
+        .or_else(|| job.source())
 }
 
 /// Writes down what is mounted, keeping what is known of a ticket.

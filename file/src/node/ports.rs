@@ -1,8 +1,6 @@
 //! What the node asks of Kubernetes and Azure, and only for the volumes that need it: a volume with a
 //! Secret from kubelet, and one over NFS, ask nobody.
 
-use std::time::SystemTime;
-
 use azcsi_types::account::AccountName;
 use azcsi_types::fault::{Fault, Faulty};
 use azcsi_types::op::Op;
@@ -175,11 +173,4 @@ pub trait Ports: std::fmt::Debug + Send + Sync {
         account: (&'a str, &'a str),
         of: &'a SecretRef,
     ) -> BoxFuture<'a, Result<bool, Unanswered>>;
-}
-
-/// When something ends, in seconds since 1970.
-#[must_use]
-pub fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs())
 }

@@ -12,7 +12,7 @@ use azcsi_types::host_path::HostPath;
 use azcsi_types::op::Op;
 
 use super::Node;
-use super::connect::Job;
+use super::connect::{self, Job};
 use super::credentials::{self, Plan};
 use super::error::NodeError;
 use super::inline;
@@ -181,9 +181,7 @@ fn staged<'a>(
     if job.share.disk.is_some() {
         return Ok(mount);
     }
-    let known = node.records.get(&job.volume).map(|record| record.source);
-    let known = known.filter(|source| !source.is_empty());
-    match job.source().or(known) {
+    match connect::known_source(node, job) {
         Some(source) if !node.powers.shares.is_of(mount, job.kind(), &source) => Err(refused(
             "another share is mounted at its staging path".to_owned(),
         )),

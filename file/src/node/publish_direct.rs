@@ -27,8 +27,7 @@ pub(super) async fn run(node: &Node, op: &Op, request: &Request) -> Result<(), N
     if let Plan::Ticket(by) = &plan {
         tickets::refresh(node, op, job, by).await?;
     }
-    let known = node.records.get(&job.volume).map(|record| record.source);
-    let source = job.source().or(known).filter(|source| !source.is_empty());
+    let source = connect::known_source(node, job);
     let seen = source.as_deref().map(|source| Seen {
         kind: job.kind(),
         source,

@@ -201,7 +201,7 @@ async fn clean(
     (table, staging): (&Table, &Path),
 ) -> Result<bool, NodeError> {
     let volume = job.volume.as_str();
-    let source = job.source();
+    let source = connect::known_source(node, job);
     let seen = source.as_deref().map(|source| Seen {
         kind: job.kind(),
         source,

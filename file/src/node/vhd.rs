@@ -63,7 +63,7 @@ pub(super) async fn stage(
 /// Mounts the share, unless it is there.
 async fn base(node: &Node, op: &Op, job: &Job, proxy: &Path) -> Result<String, NodeError> {
     let volume = job.volume.as_str();
-    let source = job.source();
+    let source = connect::known_source(node, job);
     let seen = source.as_deref().map(|source| Seen {
         kind: job.kind(),
         source,

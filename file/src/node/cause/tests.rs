@@ -96,7 +96,7 @@ fn every_number_has_its_cause() {
 }
 
 #[test]
-fn folders_tickets_nfs_and_fips_are_told_apart() {
+fn folders_tickets_nfs_and_fips_are_told_apart_nfs_01_smb_13() {
     let missing = |share, in_folder| {
         with(|f| {
             f.errno = Some(libc::ENOENT);
@@ -114,10 +114,7 @@ fn folders_tickets_nfs_and_fips_are_told_apart() {
         })
     };
     assert_eq!(denied(Protocol::Smb, Who::Ticket, true), Cause::NoRole);
-    assert_eq!(
-        denied(Protocol::Nfs, Who::Nobody, false),
-        Cause::NetworkRule
-    );
+    assert_eq!(denied(Protocol::Nfs, Who::Nobody, false), Cause::NfsDenied);
     assert_eq!(denied(Protocol::Smb, Who::Key, true), Cause::Fips);
     assert_eq!(Cause::Fips.fault(), Fault::Precondition);
 }

@@ -95,6 +95,22 @@ async fn read_only_is_kept_at_stage_and_at_publish_smb_16() {
 }
 
 #[tokio::test]
+async fn an_account_of_the_secret_counts_more_than_that_of_the_id() {
+    let rig = Rig::new();
+    let mut volume = smb();
+    volume
+        .secrets
+        .insert("accountname".to_owned(), "acct7".to_owned());
+    for _ in 0..2 {
+        rig.stage(&volume).await.unwrap();
+        rig.publish(&volume, "one").await.unwrap();
+    }
+    let mounts = rig.shares.mounts();
+    assert_eq!(mounts.len(), 1);
+    assert_eq!(mounts[0].source, "//acct7.file.core.windows.net/share1");
+}
+
+#[tokio::test]
 async fn one_writer_is_alone_and_others_are_not() {
     let rig = Rig::new();
     let mut volume = smb();
