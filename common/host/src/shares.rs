@@ -173,7 +173,10 @@ impl ShareMounter for KernelShares {
 
     fn is_of(&self, mount: &Mount, kind: ShareKind, source: &str) -> bool {
         let shown = mount.source.to_string_lossy();
-        kind.is_type(&mount.fs_type) && is_same(&shown, source) && mount.root == Path::new("/")
+        // CIFS shows the folder of the share that is mounted as the root, too; NFS always a slash.
+        let root = mount.root.to_string_lossy();
+        let is_whole = root == "/" || (kind == ShareKind::Cifs && source.ends_with(&*root));
+        kind.is_type(&mount.fs_type) && is_same(&shown, source) && is_whole
     }
 }
 

@@ -34,9 +34,13 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Over what there is.
+    /// Over what there is. Tokens that an interrupted exchange left are removed.
     #[must_use]
     pub fn new(kube: Option<Kube>, cloud: CloudParts) -> Self {
+        let left = std::fs::read_dir(&cloud.tokens).into_iter().flatten();
+        for file in left.flatten() {
+            let _ = std::fs::remove_file(file.path());
+        }
         Self {
             kube,
             cloud: Arc::new(cloud),

@@ -176,7 +176,7 @@ async fn carry_out(
         Ok(()) => prove(node, op, job, (&target, &source)).await,
         Err(error) => Err(diagnose::failed(node, op, job, (tried, error)).await),
     };
-    // A call that has not ended may still put a mount there; then the folder stays.
+    // A call that has not ended finds the folder gone, and mounts nothing behind anybody's back.
     let is_free = || mounted::table(node, volume).is_ok_and(|t| t.top(&target).is_none());
     if result.is_err() && made && is_free() {
         let _ = std::fs::remove_dir(&target);

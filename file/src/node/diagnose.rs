@@ -65,7 +65,7 @@ pub(super) async fn failed(
         port(node, job, &failed.name),
         share(node, &op, job, &failed)
     );
-    let errno = error.errno();
+    let errno = number_of(&error);
     let cause = judge(&Facts {
         protocol: job.share.protocol,
         errno,
@@ -87,6 +87,16 @@ pub(super) async fn failed(
         from: failed.source,
         cause,
         source: error,
+    }
+}
+
+/// The kernel's number, or one that means the same; `None` for a call that has not ended.
+fn number_of(error: &HostError) -> Option<i32> {
+    match error {
+        HostError::TimedOut { .. } | HostError::Hanging { .. } => None,
+        // Refused before the kernel was asked: something could not be written into the call.
+        HostError::Io { source, .. } => Some(source.raw_os_error().unwrap_or(libc::EINVAL)),
+        HostError::Unreadable { .. } | HostError::Lost { .. } => Some(libc::EIO),
     }
 }
 

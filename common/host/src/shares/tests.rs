@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use azcsi_types::secret::Secret;
 
-use super::{Login, ShareKind, ShareMount, data, is_same, relative};
+use super::{KernelShares, Login, ShareKind, ShareMount, ShareMounter, data, is_same, relative};
 use crate::mount::MountOptions;
+use crate::mountinfo::Table;
+use crate::worker::tests_support::RealClock;
 
 const KEY: &str = "bWFya2Vy,aaa==";
 
@@ -85,4 +87,25 @@ fn a_source_is_known_again_in_the_kernel_s_spelling() {
 fn the_stand_in_stays_in_its_folder() {
     assert_eq!(relative("//h/../../s"), PathBuf::from("h/s"));
     assert_eq!(relative("h:/a/s"), PathBuf::from("h/a/s"));
+}
+
+#[test]
+fn the_kernel_s_table_tells_whose_mount_it_is() {
+    let of = |line: &str, kind, source| {
+        let table = Table::parse(line.as_bytes()).unwrap();
+        let clock = std::sync::Arc::new(RealClock::default());
+        KernelShares::new(clock).is_of(table.iter().next().unwrap(), kind, source)
+    };
+    let smb = "40 1 0:60 / /t rw - cifs //a.file.x/s rw,vers=3.1.1\n";
+    assert!(of(smb, ShareKind::Cifs, "//a.file.x/s"));
+    assert!(!of(smb, ShareKind::Cifs, "//a.file.x/s/f"));
+    assert!(!of(smb, ShareKind::Nfs, "//a.file.x/s"));
+    let folder = "40 1 0:60 /d/f /t rw - cifs //a.file.x/s/d/f rw,vers=3.1.1\n";
+    assert!(of(folder, ShareKind::Cifs, "//a.file.x/s/d/f"));
+    let other = "40 1 0:60 /other /t rw - cifs //a.file.x/s/d/f rw\n";
+    assert!(!of(other, ShareKind::Cifs, "//a.file.x/s/d/f"));
+    let nfs = "41 1 0:61 / /t rw - nfs4 a.file.x:/a/s rw,vers=4.1,addr=10.0.0.4\n";
+    assert!(of(nfs, ShareKind::Nfs, "a.file.x:/a/s"));
+    let part = "41 1 0:61 /sub /t rw - nfs4 a.file.x:/a/s rw\n";
+    assert!(!of(part, ShareKind::Nfs, "a.file.x:/a/s"));
 }

@@ -82,6 +82,8 @@ struct Rig {
 fn rig(config: Option<CloudConfig>, cloud: &Cloud) -> Rig {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("tokens")).unwrap();
+    std::fs::write(folder.path().join("tokens/left"), "jwt").unwrap();
     let parts = CloudParts {
         config,
         environment: Environment::named("").unwrap(),

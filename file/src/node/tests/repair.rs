@@ -83,6 +83,16 @@ async fn a_failed_mount_names_its_cause_smb_02() {
 }
 
 #[tokio::test]
+async fn a_mount_that_hangs_ends_at_its_deadline_smb_05() {
+    let rig = Rig::new();
+    rig.shares.trouble.lock().unwrap().hangs = true;
+    let status = rig.stage(&smb()).await.unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
+    rig.shares.trouble.lock().unwrap().hangs = false;
+    rig.stage(&smb()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_name_that_does_not_resolve_is_never_mounted() {
     let rig = Rig::new();
     rig.shares.trouble.lock().unwrap().name = Resolved::Unknown("no such host".to_owned());

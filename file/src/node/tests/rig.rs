@@ -153,6 +153,7 @@ impl Ports for Azure {
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub(super) errno: Option<i32>,
+    pub(super) hangs: bool,
     pub(super) life: Liveness,
     pub(super) name: Resolved,
     pub(super) port: Port,
@@ -195,7 +196,13 @@ impl ShareMounter for Shares {
 
     fn mount<'a>(&'a self, op: &'a Op, wanted: ShareMount) -> Pending<'a, Result<(), HostError>> {
         self.mounts.lock().unwrap().push(wanted.clone());
-        match self.trouble.lock().unwrap().errno {
+        let trouble = self.trouble.lock().unwrap();
+        if trouble.hangs {
+            return answer(Err(HostError::TimedOut {
+                what: "mount".to_owned(),
+            }));
+        }
+        match trouble.errno {
             Some(errno) => {
                 let source = io::Error::from_raw_os_error(errno);
                 answer(Err(HostError::io("mount", &wanted.target, source)))
@@ -258,6 +265,7 @@ impl Rig {
             binds,
             trouble: Mutex::new(Trouble {
                 errno: None,
+                hangs: false,
                 life: Liveness::Alive,
                 name: Resolved::Addresses(vec!["127.0.0.1".parse().unwrap()]),
                 port: Port::Open,
