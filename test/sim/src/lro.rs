@@ -1,5 +1,6 @@
 //! Long-running operations: started, running whoever listens, ended by the clock.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,10 +10,13 @@ use crate::compute::{attach, disks, snapshots, vms};
 use crate::error::ArmError;
 use crate::stamp::stamp;
 use crate::state::State;
-use crate::world::{Power, Provisioning, key};
+use crate::world::{Power, Provisioning, World, key};
 
-/// Operations that ended are known for this long.
+/// Operations that ended are known for this long: every client has stopped to poll by then.
 const KEPT: Duration = Duration::from_secs(3600);
+/// No more of them are known than this, however little time has passed; the oldest go first. At the
+/// documented limits a subscription ends fewer in an hour.
+const KEPT_AT_MOST: usize = 100_000;
 
 /// What an operation does when it ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -186,6 +190,9 @@ pub(crate) fn preempt(state: &mut State, id: &str) {
         state.due.remove(&(operation.ready_at, id.to_owned()));
         operation.outcome = Outcome::Canceled(Failure::preempted());
         operation.ended_ms = Some(wall_ms);
+        operation.work = Work::Nothing;
+        operation.ready_at = state.now;
+        state.ended.push_back((state.now, id.to_owned()));
         state.revision += 1;
     }
 }
@@ -216,8 +223,14 @@ pub(crate) fn settle(state: &mut State) {
 }
 
 fn finish(state: &mut State, id: &str) {
-    let Some(operation) = state.world.operations.get(id).cloned() else {
+    let Some(operation) = state.world.operations.get_mut(id) else {
         return;
+    };
+    // What it did is not asked for again.
+    let work_done = std::mem::replace(&mut operation.work, Work::Nothing);
+    let operation = Operation {
+        work: work_done,
+        ..operation.clone()
     };
     let done = match &operation.planned {
         Some(failure) => {
@@ -236,6 +249,7 @@ fn finish(state: &mut State, id: &str) {
             }
             Err(failure) => operation.outcome = Outcome::Failed(failure),
         }
+        state.ended.push_back((state.now, id.to_owned()));
     }
 }
 
@@ -297,15 +311,23 @@ fn work(state: &mut State, operation: &Operation) -> Result<Option<Value>, Failu
     }
 }
 
+/// Ended operations, the oldest first.
+pub(crate) fn ended(world: &World) -> VecDeque<(Duration, String)> {
+    let ended = world.operations.values().filter(|one| !one.runs());
+    let mut ended: Vec<_> = ended.map(|one| (one.ready_at, one.id.clone())).collect();
+    ended.sort();
+    ended.into()
+}
+
 fn forget(state: &mut State) {
-    if state.world.operations.len() <= 20_000 {
-        return;
+    let long_ago = state.now.checked_sub(KEPT);
+    while let Some((at, id)) = state.ended.front()
+        && (state.ended.len() > KEPT_AT_MOST || long_ago.is_some_and(|long_ago| *at < long_ago))
+    {
+        state.world.operations.remove(id);
+        state.ended.pop_front();
+        state.revision += 1;
     }
-    let long_ago = state.now.saturating_sub(KEPT);
-    state
-        .world
-        .operations
-        .retain(|_, operation| operation.runs() || operation.ready_at >= long_ago);
 }
 
 /// The operation with this id, for a poll.
@@ -319,3 +341,6 @@ pub(crate) fn find<'a>(state: &'a State, id: &str) -> Result<&'a Operation, ArmE
             ArmError::new(http::StatusCode::NOT_FOUND, "NotFound", message)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! What is behind the lock: the world, and everything that decides how it answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub(crate) struct State {
     pub(crate) file_endpoint: Option<String>,
     /// Operations by the instant at which they end.
     pub(crate) due: BTreeSet<(Duration, String)>,
+    /// Operations that ended, with when they did: what is forgotten first comes first.
+    pub(crate) ended: VecDeque<(Duration, String)>,
     pub(crate) throttle: Throttle,
     pub(crate) faults: Faults,
     pub(crate) requests: Requests,
@@ -120,6 +122,7 @@ impl State {
         let copying = copying.collect();
         Self {
             throttle: Throttle::new(knobs.profile),
+            ended: crate::lro::ended(&world),
             world,
             knobs,
             contents,
