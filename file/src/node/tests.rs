@@ -6,3 +6,4 @@ mod inline;
 mod repair;
 mod rig;
 mod secrets;
+mod vhd;
