@@ -18,6 +18,7 @@ use super::credentials::{self, Credentials};
 use super::error::ControllerError;
 use super::keys::Which;
 use super::place::{Placed, Placing};
+use super::source::{Found, Source};
 use crate::model::names;
 use crate::model::params::FileParams;
 use crate::model::protocol::Protocol;
@@ -36,6 +37,8 @@ pub struct Request {
     params: FileParams,
     /// The parameters as they were given, for the volume context.
     given: BTreeMap<String, String>,
+    source: Option<Source>,
+    wire_source: Option<v1::VolumeContentSource>,
     secrets: Option<Credentials>,
     fingerprint: String,
 }
@@ -67,20 +70,19 @@ impl Handler for CreateVolume {
         let mutable = sorted(mutable);
         let params = FileParams::parse(given.clone(), mutable.clone())?;
         check(ctx, &params, &access)?;
-        if wire.volume_content_source.is_some() {
-            // An empty share must never be taken for a copy.
-            let text = "volume_content_source: this version makes no copies";
-            return Err(ControllerError::Refused(text.to_owned()));
-        }
+        let source = Source::read(wire.volume_content_source.clone())?;
         let secrets = credentials::read(wire.secrets)?;
         let account = secrets.as_ref().map(|own| &own.account);
-        let fingerprint = format!("{name:?} {range:?} {given:?} {mutable:?} {account:?}");
+        let fingerprint =
+            format!("{name:?} {range:?} {given:?} {mutable:?} {source:?} {account:?}");
         Ok(Request {
             share: share_name(&params, &name)?,
             name,
             range,
             params,
             given,
+            source,
+            wire_source: wire.volume_content_source,
             secrets,
             fingerprint,
         })
@@ -91,17 +93,27 @@ impl Handler for CreateVolume {
             None => share_guard(&request.share),
             Some(_) => in_share_guard(&request.share),
         };
+        let mut guards = vec![volume_guard(&request.name), share];
+        if let Some(source) = &request.source {
+            guards.push(in_share_guard(&source.parts().share));
+        }
         Scope::Operation {
-            guards: vec![volume_guard(&request.name), share],
+            guards,
             fingerprint: request.fingerprint.clone(),
         }
     }
 
     async fn run(ctx: Arc<Controller>, request: Request, op: Op) -> Result<Reply, ControllerError> {
-        let placed = ctx.place(&op, &placing(&ctx, &request)).await?;
+        let secrets = request.secrets.as_ref();
+        let found = match &request.source {
+            Some(source) => Some(ctx.find_source(&op, source, secrets).await?),
+            None => None,
+        };
+        let placing = placing(&ctx, &request, found.as_ref())?;
+        let placed = Box::pin(ctx.place(&op, &placing)).await?;
         let share = &placed.at.share;
         let account = placed.at.account.name();
-        let rest = finish(&ctx, &op, &request, &placed).await;
+        let rest = Box::pin(finish(&ctx, &op, &request, (found.as_ref(), &placed))).await;
         rest.map_err(|error| error.half_way(format!("share {share} of {account}: the volume")))?;
         reply(&ctx, request, &placed)
     }
@@ -119,8 +131,13 @@ impl Handler for CreateVolume {
     }
 
     fn measure(request: &Request) -> Option<Measure> {
+        let operation = match request.source {
+            None => "controller_create_volume",
+            Some(Source::Snapshot(_)) => "controller_create_volume_from_snapshot",
+            Some(Source::Volume(_)) => "controller_create_volume_from_volume",
+        };
         Some(Measure {
-            operation: "controller_create_volume",
+            operation,
             sku: request.params.account.sku.map(|sku| sku.to_string()),
         })
     }
@@ -169,20 +186,29 @@ fn share_name(params: &FileParams, volume: &str) -> Result<ShareName, Controller
         .ok_or_else(|| ControllerError::Refused(format!("no share can be named for '{volume}'")))
 }
 
-fn placing(ctx: &Controller, request: &Request) -> Placing {
-    Placing {
+fn placing(
+    ctx: &Controller,
+    request: &Request,
+    found: Option<&Found>,
+) -> Result<Placing, ControllerError> {
+    let protocol = request.params.share.protocol;
+    let range = match found {
+        Some(found) => found.check(request.range, protocol)?,
+        None => request.range,
+    };
+    Ok(Placing {
         share: request.share.clone(),
         draft: Draft {
             params: request.params.share.clone(),
-            range: request.range,
+            range,
             driver: ctx.settings.driver.clone(),
             volume: request.name.clone(),
-            copy_of: None,
+            copy_of: request.source.as_ref().map(Source::folded),
         },
         params: request.params.clone(),
-        prefer: None,
+        prefer: found.map(|found| found.at.account.clone()),
         secrets: request.secrets.clone(),
-    }
+    })
 }
 
 /// What a volume needs beside its share.
@@ -190,8 +216,12 @@ async fn finish(
     ctx: &Controller,
     op: &Op,
     request: &Request,
-    placed: &Placed,
+    (found, placed): (Option<&Found>, &Placed),
 ) -> Result<(), ControllerError> {
+    if let (Some(found), Existing::Copying(_)) = (found, placed.existing) {
+        let secrets = request.secrets.as_ref();
+        ctx.copy_content(op, (found, &placed.at), secrets).await?;
+    }
     store_key(ctx, op, request, placed).await
 }
 
@@ -246,7 +276,7 @@ fn reply(ctx: &Controller, request: Request, placed: &Placed) -> Result<Reply, C
         volume,
         size: size(placed.existing).bytes(),
         context,
-        source: None,
+        source: request.wire_source,
     })
 }
 

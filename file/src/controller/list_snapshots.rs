@@ -33,7 +33,7 @@ pub enum Filter {
     /// Those of a volume.
     Of(Box<ShareHandle>),
     /// One, if it is one of the volume, where one is named.
-    One(Box<ShareSnapshotHandle>, Option<ShareHandle>),
+    One(Box<ShareSnapshotHandle>, Option<Box<ShareHandle>>),
     /// None: what is named is no volume's and no snapshot's id.
     None,
 }
@@ -83,8 +83,8 @@ impl Handler for ListSnapshots {
         let mut found = match &request.filter {
             Filter::None => Vec::new(),
             Filter::One(id, volume) => {
-                let same = |volume: &ShareHandle| volume.parts().share == id.volume().parts().share;
-                match volume.as_ref().is_none_or(same) {
+                let same = |of: &ShareHandle| of.parts().share == id.volume().parts().share;
+                match volume.as_deref().is_none_or(same) {
                     true => ctx
                         .find_taken(&op, id, secrets)
                         .await?
@@ -124,7 +124,7 @@ fn filter(snapshot: &str, volume: &str) -> Filter {
         ("", None) => Filter::All,
         ("", Some(volume)) => Filter::Of(Box::new(volume)),
         (text, volume) => match text.parse() {
-            Ok(snapshot) => Filter::One(Box::new(snapshot), volume),
+            Ok(snapshot) => Filter::One(Box::new(snapshot), volume.map(Box::new)),
             Err(_) => Filter::None,
         },
     }

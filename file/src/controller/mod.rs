@@ -7,6 +7,7 @@
 //! | [`create_plan`], [`account`] | decisions: facts in, a verdict out |
 //! | [`record`] | what a share tells of itself |
 //! | `choose`, `place`, `network` | an account for a volume, and the way to it |
+//! | [`source`], [`copy`] | what a volume is made of, and how its content comes into it |
 //! | [`access`], [`keys`] | how the shares of an account are managed, and with which key |
 //! | [`ports`] | what is asked of Kubernetes |
 //!
@@ -17,6 +18,7 @@ pub mod access;
 pub mod account;
 mod choose;
 mod common;
+pub mod copy;
 pub mod create_plan;
 pub mod create_snapshot;
 pub mod create_volume;
@@ -40,6 +42,7 @@ pub mod ports;
 pub mod record;
 mod serial;
 pub mod service;
+pub mod source;
 pub mod taken;
 pub mod validate_capabilities;
 
@@ -107,6 +110,7 @@ pub struct Controller {
     azure: Azure,
     ports: Ports,
     settings: Settings,
+    clock: Arc<dyn Clock>,
     inventory: Inventory,
     keys: Keys,
     accounts: Cache<String, Account>,
@@ -140,6 +144,7 @@ impl Controller {
             azure,
             ports,
             settings,
+            clock: Arc::clone(clock),
         }
     }
 }

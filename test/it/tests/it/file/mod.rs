@@ -1,6 +1,7 @@
 //! The controller of the file driver over the simulator.
 
 mod changes;
+mod copies;
 mod create;
 mod delete;
 mod snapshots;

@@ -10,7 +10,7 @@ use super::world::{GIB, Outcome, SHARES, World};
 const PVC: &str = "pvc-3f0e3b4a-1111-2222-3333-444455556666";
 
 impl World {
-    async fn snapshot(&self, name: &str, source: &str) -> Outcome<v1::Snapshot> {
+    pub(crate) async fn snapshot(&self, name: &str, source: &str) -> Outcome<v1::Snapshot> {
         let request = v1::CreateSnapshotRequest {
             name: name.to_owned(),
             source_volume_id: source.to_owned(),

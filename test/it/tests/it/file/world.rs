@@ -115,6 +115,7 @@ impl Volumes for Cluster {
 pub(crate) struct World {
     pub(crate) sim: Sim,
     pub(crate) cluster: Arc<Cluster>,
+    pub(crate) azure: Azure,
     pub(crate) controller: ControllerService,
 }
 
@@ -125,8 +126,10 @@ impl World {
         options.profile = Profile::Instant;
         let sim = Sim::new(azcsi_sim::World::new(SUBSCRIPTION, GROUP, REGION), options);
         let cluster = Arc::new(Cluster::default());
+        let azure = azure(&sim, &clock);
         Self {
-            controller: controller(&sim, &cluster, &clock),
+            controller: controller(azure.clone(), &cluster, &clock),
+            azure,
             sim,
             cluster,
         }
@@ -134,10 +137,13 @@ impl World {
 
     /// Another controller process over the same Azure, with nothing remembered.
     pub(crate) fn restarted(&self) -> Self {
+        let clock = clock();
+        let azure = azure(&self.sim, &clock);
         Self {
             sim: self.sim.clone(),
             cluster: Arc::clone(&self.cluster),
-            controller: controller(&self.sim, &self.cluster, &clock()),
+            controller: controller(azure.clone(), &self.cluster, &clock),
+            azure,
         }
     }
 
@@ -186,7 +192,7 @@ fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START))
 }
 
-fn controller(sim: &Sim, cluster: &Arc<Cluster>, clock: &Arc<dyn Clock>) -> ControllerService {
+fn azure(sim: &Sim, clock: &Arc<dyn Clock>) -> Azure {
     let seams = Seams {
         transport: Arc::new(ServiceTransport::new(sim.clone())),
         source: Arc::new(FixedToken),
@@ -199,7 +205,10 @@ fn controller(sim: &Sim, cluster: &Arc<Cluster>, clock: &Arc<dyn Clock>) -> Cont
         location: REGION.to_owned(),
         ..CloudConfig::default()
     };
-    let azure = Azure::with(config, Environment::named("").unwrap(), seams);
+    Azure::with(config, Environment::named("").unwrap(), seams)
+}
+
+fn controller(azure: Azure, cluster: &Arc<Cluster>, clock: &Arc<dyn Clock>) -> ControllerService {
     let ports = Ports {
         secrets: Arc::clone(cluster) as Arc<dyn KeySecrets>,
         volumes: Arc::clone(cluster) as Arc<dyn Volumes>,
