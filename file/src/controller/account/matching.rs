@@ -145,7 +145,10 @@ fn exposure(want: &Want, account: &Account) -> Result<(), Mismatch> {
         // Which subnets get in is compared apart: rules can be added.
         Exposure::Subnets(_) => {
             same("public network access", wanted.unwrap_or(open))?;
-            same("firewall", denies)
+            // One that lets nobody in was made for private endpoints, and stays closed.
+            let rules = properties.network_acls.as_ref();
+            let admits = rules.is_some_and(|acls| !acls.virtual_network_rules.is_empty());
+            same("firewall", denies && admits)
         }
         Exposure::Private {
             subscription,
