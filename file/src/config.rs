@@ -4,7 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`args`] | every flag, one struct per topic |
-//! | [`resolve`] | the second stage: what belongs together is checked together |
+//! | `resolve` | the second stage: what belongs together is checked together |
 //! | [`parse`] | parsers of single values; each says what is allowed |
 //! | [`retired`] | flags of the driver that this one replaces which have no meaning here |
 

@@ -117,9 +117,8 @@ impl KeySecrets for ClusterSecrets {
             let failed = |error| PortError::because(&*what, error);
             let one = |key| self.kube.secret(&at.namespace, &at.name, key);
             let named = one(ACCOUNT).await.map_err(failed)?;
-            let same = named.is_some_and(|name| {
-                name.expose().trim().eq_ignore_ascii_case(account.as_str())
-            });
+            let same = named
+                .is_some_and(|name| name.expose().trim().eq_ignore_ascii_case(account.as_str()));
             if !same {
                 return Ok(None);
             }

@@ -30,7 +30,7 @@ async fn a_name_of_another_shape_is_refused_and_the_disk_left_alone_pr_04() {
         world.create(premium).await.unwrap_err().code(),
         Code::AlreadyExists
     );
-    let disk = world.sim.world().disks.into_values().next().unwrap();
+    let disk = world.sim.world().disks.values().next().unwrap().clone();
     assert_eq!((disk.gib, disk.sku.as_str()), (5, "StandardSSD_LRS"));
 }
 

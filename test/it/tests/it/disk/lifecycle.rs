@@ -250,7 +250,7 @@ async fn a_class_that_cannot_be_applied_changes_nothing_pr_29() {
         );
     }
     call(modify("skuName", "Premium_LRS")).await.unwrap();
-    let disk = world.sim.world().disks.into_values().next().unwrap();
+    let disk = world.sim.world().disks.values().next().unwrap().clone();
     assert_eq!(disk.sku, "Premium_LRS");
     let (again, requests) = world
         .requests_of(call(modify("skuName", "Premium_LRS")))

@@ -2,10 +2,10 @@
 //!
 //! | file | whose work |
 //! |---|---|
-//! | [`workloads`] | StatefulSets and Deployments: claims from templates, pods |
-//! | [`binding`] | claims and volumes: bound, lost, released; dynamic provisioning |
-//! | [`reclaim`] | protection finalizers, the reclaim policy, and the disks that it deletes |
-//! | [`attachments`] | a VolumeAttachment for every volume of a running pod |
+//! | `workloads` | StatefulSets and Deployments: claims from templates, pods |
+//! | `binding` | claims and volumes: bound, lost, released; dynamic provisioning |
+//! | `reclaim` | protection finalizers, the reclaim policy, and the disks that it deletes |
+//! | `attachments` | a VolumeAttachment for every volume of a running pod |
 //!
 //! They act at once and in a fixed order, so that tests are deterministic. Names of disks that were
 //! deleted or made are kept: a converter must cause neither.
