@@ -68,6 +68,16 @@ pub enum BadParam {
     },
 }
 
+impl BadParam {
+    /// A value that does not go with another one.
+    pub fn conflict(key: &'static str, problem: impl Into<String>) -> Self {
+        Self::Conflict {
+            key,
+            problem: problem.into(),
+        }
+    }
+}
+
 impl ParamMap {
     /// Takes over a map.
     ///

@@ -4,7 +4,8 @@ use azcsi_cloud::{Disk, DiskUpdate, DiskUpdateProperties};
 use azcsi_types::params::BadParam;
 use azcsi_types::sku::DiskSku;
 
-use crate::model::params::{MutableParams, Performance};
+use crate::model::params::MutableParams;
+use crate::model::performance::Performance;
 use crate::model::performance::{self, Provisioned};
 use crate::model::tags;
 

@@ -1,5 +1,6 @@
 //! What controller and node share: parameters, names, tags, volume context and publish context.
 
+pub mod claim;
 pub mod names;
 pub mod params;
 pub mod performance;

@@ -4,20 +4,27 @@
 //! [`table`] describes the keys for people; its tests hold it to what is read here.
 
 mod mutable;
+pub(crate) mod read;
 pub mod table;
 
 use std::collections::BTreeMap;
 
 use azcsi_types::access::MaxShares;
-use azcsi_types::keys::{metadata, volume_context};
-use azcsi_types::params::{BadParam, Param, ParamMap};
+use azcsi_types::keys::volume_context;
+use azcsi_types::params::{BadParam, ParamMap};
 use azcsi_types::resource_id::ResourceId;
 use azcsi_types::sku::{Caching, DiskSku};
 use azcsi_types::topology::Region;
 
 pub use mutable::MutableParams;
 
+use super::claim::Claim;
+use super::performance::{self, Performance};
 use super::tags::{self, Tags};
+use read::{
+    SKU_KEYS, check_access, flag, number, policy, public, resource, segment, shares, sku, text,
+    tier, user_agent,
+};
 
 /// What a StorageClass asks of a new disk. `None` means that nothing was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,23 +66,6 @@ pub struct Placement {
     pub subscription: Option<String>,
 }
 
-/// What decides how fast a disk is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Performance {
-    /// Provisioned IOPS.
-    pub iops: Option<u64>,
-    /// Provisioned throughput, MB/s.
-    pub mbps: Option<u64>,
-    /// 512 or 4096 bytes.
-    pub sector_size: Option<u32>,
-    /// On-demand bursting.
-    pub bursting: Option<bool>,
-    /// Performance plus.
-    pub plus: Option<bool>,
-    /// Performance tier.
-    pub tier: Option<String>,
-}
-
 /// Customer-managed encryption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encryption {
@@ -96,23 +86,6 @@ pub struct Network {
     pub access: Option<ResourceId>,
 }
 
-/// What external-provisioner tells with `--extra-create-metadata`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claim {
-    /// Name of the claim.
-    pub name: Option<String>,
-    /// Its namespace.
-    pub namespace: Option<String>,
-    /// Name of the volume.
-    pub volume: Option<String>,
-}
-
-const POLICIES: [(&str, &str); 3] = [
-    ("AllowAll", "AllowAll"),
-    ("AllowPrivate", "AllowPrivate"),
-    ("DenyAll", "DenyAll"),
-];
-const ACCESS: [(&str, &str); 2] = [("Enabled", "Enabled"), ("Disabled", "Disabled")];
 const CUSTOMER_KEY: &str = "EncryptionAtRestWithCustomerKey";
 const PLATFORM_KEY: &str = "EncryptionAtRestWithPlatformKey";
 const BOTH_KEYS: &str = "EncryptionAtRestWithPlatformAndCustomerKeys";
@@ -121,7 +94,6 @@ const ENCRYPTIONS: [(&str, &str); 3] = [
     (BOTH_KEYS, BOTH_KEYS),
     (PLATFORM_KEY, PLATFORM_KEY),
 ];
-pub(crate) const SKU_KEYS: [&str; 2] = ["skuName", "storageAccountType"];
 
 impl DiskParams {
     /// Reads the parameters of CreateVolume. The mutable ones win where both name a key, whatever
@@ -156,13 +128,13 @@ impl DiskParams {
             caching: caching(map, sku)?,
             placement: placement(map)?,
             disk_name: text(map.take("diskName")),
-            performance: performance(map)?,
+            performance: speed(map)?,
             encryption: encryption(map)?,
             network: network(map)?,
             shares: shares(map)?.unwrap_or(MaxShares::ONE),
             write_accelerator: accelerator(map),
             tags: tags::take(map)?,
-            claim: claim(map),
+            claim: Claim::take(map),
             user_agent: user_agent(map)?,
         })
     }
@@ -170,25 +142,18 @@ impl DiskParams {
     fn check(&self) -> Result<(), BadParam> {
         let shared = self.shares.is_shared();
         if shared && self.write_accelerator {
-            return Err(conflict(
+            return Err(BadParam::conflict(
                 "writeAcceleratorEnabled",
                 "cannot be used with maxShares above 1",
             ));
         }
         if shared && self.performance.bursting == Some(true) {
-            return Err(conflict(
+            return Err(BadParam::conflict(
                 "enableBursting",
                 "cannot be used with maxShares above 1",
             ));
         }
-        super::performance::check_kind(self.sku, &self.performance)
-    }
-}
-
-pub(crate) fn conflict(key: &'static str, problem: impl Into<String>) -> BadParam {
-    BadParam::Conflict {
-        key,
-        problem: problem.into(),
+        performance::check_kind(self.sku, &self.performance)
     }
 }
 
@@ -214,7 +179,7 @@ fn ignored(map: &mut ParamMap) -> Result<(), BadParam> {
     };
     let settings = map.take_prefixed("device-setting/");
     if profile && settings.is_empty() {
-        return Err(conflict(
+        return Err(BadParam::conflict(
             "perfProfile",
             "is advanced, which needs at least one device-setting/<path> parameter",
         ));
@@ -229,40 +194,9 @@ fn ignored(map: &mut ParamMap) -> Result<(), BadParam> {
     }
 }
 
-/// Text for an HTTP header.
-pub(crate) fn user_agent(map: &mut ParamMap) -> Result<Option<String>, BadParam> {
-    let Some(param) = map.take("userAgent") else {
-        return Ok(None);
-    };
-    if !param
-        .value
-        .bytes()
-        .all(|byte| (b' '..=b'~').contains(&byte))
-    {
-        return Err(param.refuse("visible ASCII characters and spaces"));
-    }
-    Ok(text(Some(param)))
-}
-
 fn stays_inside(path: &str) -> bool {
     path.split('/')
         .all(|part| !part.is_empty() && part != "." && part != "..")
-}
-
-pub(crate) fn text(param: Option<Param>) -> Option<String> {
-    param
-        .map(|param| param.value.trim().to_owned())
-        .filter(|text| !text.is_empty())
-}
-
-pub(crate) fn sku(map: &mut ParamMap) -> Result<Option<DiskSku>, BadParam> {
-    let Some(param) = map.take_any(&SKU_KEYS)? else {
-        return Ok(None);
-    };
-    if param.value.trim().is_empty() {
-        return Ok(None);
-    }
-    param.parse(DiskSku::NAMES).map(Some)
 }
 
 fn caching(map: &mut ParamMap, sku: Option<DiskSku>) -> Result<Caching, BadParam> {
@@ -293,28 +227,7 @@ fn placement(map: &mut ParamMap) -> Result<Placement, BadParam> {
     })
 }
 
-/// A value that becomes a part of a resource id.
-pub(crate) fn segment(
-    map: &mut ParamMap,
-    key: &'static str,
-    limit: usize,
-) -> Result<Option<String>, BadParam> {
-    let Some(param) = map.take(key) else {
-        return Ok(None);
-    };
-    let value = param.value.trim();
-    let fits = |c: char| c.is_alphanumeric() || "._()-".contains(c);
-    match value {
-        "" => Ok(None),
-        "." | ".." => Err(param.refuse("a name")),
-        _ if value.len() <= limit && value.chars().all(fits) => Ok(Some(value.to_owned())),
-        _ => Err(param.refuse(format!(
-            "at most {limit} letters, digits, '.', '_', '-', '(' or ')'"
-        ))),
-    }
-}
-
-fn performance(map: &mut ParamMap) -> Result<Performance, BadParam> {
+fn speed(map: &mut ParamMap) -> Result<Performance, BadParam> {
     let sector_size = match map.take("logicalSectorSize") {
         Some(param) => Some(param.one_of(&[("512", 512), ("4096", 4096)])?),
         None => None,
@@ -329,47 +242,6 @@ fn performance(map: &mut ParamMap) -> Result<Performance, BadParam> {
     })
 }
 
-pub(crate) fn number(map: &mut ParamMap, key: &'static str) -> Result<Option<u64>, BadParam> {
-    match map.take(key) {
-        Some(param) if param.value.trim().is_empty() => Ok(None),
-        Some(param) => param.parse("a whole number").map(Some),
-        None => Ok(None),
-    }
-}
-
-/// A truth value. Go's spellings of it are in use, so those are read as well.
-pub(crate) fn flag(map: &mut ParamMap, key: &'static str) -> Result<Option<bool>, BadParam> {
-    let words = [
-        ("true", true),
-        ("false", false),
-        ("1", true),
-        ("0", false),
-        ("t", true),
-        ("f", false),
-    ];
-    match map.take(key) {
-        Some(param) if param.value.trim().is_empty() => Ok(None),
-        Some(param) => param
-            .one_of(&words)
-            .map(Some)
-            .map_err(|_| param.refuse("true or false")),
-        None => Ok(None),
-    }
-}
-
-pub(crate) fn tier(map: &mut ParamMap) -> Result<Option<String>, BadParam> {
-    let Some(param) = map.take("tier") else {
-        return Ok(None);
-    };
-    let tier = param.value.trim().to_ascii_uppercase();
-    let digits = tier.strip_prefix('P').unwrap_or_default();
-    match digits {
-        "1" | "2" | "3" | "4" | "6" | "10" | "15" | "20" | "30" | "40" | "50" | "60" | "70"
-        | "80" => Ok(Some(tier)),
-        _ => Err(param.refuse("a performance tier of Premium SSD, P1 to P80")),
-    }
-}
-
 fn encryption(map: &mut ParamMap) -> Result<Option<Encryption>, BadParam> {
     let set = resource(map, "diskEncryptionSetID", "diskEncryptionSets")?;
     let kind = match map.take("diskEncryptionType") {
@@ -377,33 +249,14 @@ fn encryption(map: &mut ParamMap) -> Result<Option<Encryption>, BadParam> {
         _ => None,
     };
     match (set, kind) {
-        (None, Some(_)) => Err(conflict("diskEncryptionType", "needs diskEncryptionSetID")),
+        (None, Some(_)) => Err(BadParam::conflict(
+            "diskEncryptionType",
+            "needs diskEncryptionSetID",
+        )),
         (set, kind) => Ok(set.map(|set| Encryption {
             set,
             kind: kind.unwrap_or(CUSTOMER_KEY),
         })),
-    }
-}
-
-pub(crate) fn resource(
-    map: &mut ParamMap,
-    key: &'static str,
-    kind: &str,
-) -> Result<Option<ResourceId>, BadParam> {
-    let Some(param) = map.take(key) else {
-        return Ok(None);
-    };
-    if param.value.trim().is_empty() {
-        return Ok(None);
-    }
-    let allowed = format!(
-        "/subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Compute/{kind}/<name>"
-    );
-    let id: ResourceId = param.parse(&allowed)?;
-    if id.is_of(azcsi_types::disk_uri::COMPUTE, &[kind]) {
-        Ok(Some(id))
-    } else {
-        Err(param.refuse(allowed))
     }
 }
 
@@ -419,65 +272,9 @@ fn network(map: &mut ParamMap) -> Result<Network, BadParam> {
     })
 }
 
-pub(crate) fn policy(map: &mut ParamMap) -> Result<Option<&'static str>, BadParam> {
-    word(map, "networkAccessPolicy", &POLICIES)
-}
-
-pub(crate) fn public(map: &mut ParamMap) -> Result<Option<&'static str>, BadParam> {
-    word(map, "publicNetworkAccess", &ACCESS)
-}
-
-pub(crate) fn word(
-    map: &mut ParamMap,
-    key: &'static str,
-    words: &[(&'static str, &'static str)],
-) -> Result<Option<&'static str>, BadParam> {
-    match map.take(key) {
-        Some(param) if !param.value.trim().is_empty() => param.one_of(words).map(Some),
-        _ => Ok(None),
-    }
-}
-
-pub(crate) fn check_access(
-    policy: Option<&str>,
-    access: Option<&ResourceId>,
-) -> Result<(), BadParam> {
-    match (policy, access) {
-        (Some("AllowPrivate"), None) => Err(conflict(
-            "diskAccessID",
-            "is missing: networkAccessPolicy AllowPrivate needs it",
-        )),
-        (policy, Some(_)) if policy != Some("AllowPrivate") => Err(conflict(
-            "diskAccessID",
-            "needs networkAccessPolicy AllowPrivate",
-        )),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn shares(map: &mut ParamMap) -> Result<Option<MaxShares>, BadParam> {
-    let Some(param) = map.take(volume_context::MAX_SHARES) else {
-        return Ok(None);
-    };
-    let allowed = "a number from 1 to 15";
-    let count: i64 = param.parse(allowed)?;
-    match MaxShares::new(count) {
-        Some(shares) if count <= 15 => Ok(Some(shares)),
-        _ => Err(param.refuse(allowed)),
-    }
-}
-
 fn accelerator(map: &mut ParamMap) -> bool {
     map.take("writeAcceleratorEnabled")
         .is_some_and(|param| param.value.trim().eq_ignore_ascii_case("true"))
-}
-
-fn claim(map: &mut ParamMap) -> Claim {
-    Claim {
-        name: text(map.take(metadata::PVC_NAME)),
-        namespace: text(map.take(metadata::PVC_NAMESPACE)),
-        volume: text(map.take(metadata::PV_NAME)),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,22 @@ use azcsi_types::params::BadParam;
 use azcsi_types::size::GiB;
 use azcsi_types::sku::DiskSku;
 
-use super::params::{Performance, conflict};
+/// What decides how fast a disk is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Performance {
+    /// Provisioned IOPS.
+    pub iops: Option<u64>,
+    /// Provisioned throughput, MB/s.
+    pub mbps: Option<u64>,
+    /// 512 or 4096 bytes.
+    pub sector_size: Option<u32>,
+    /// On-demand bursting.
+    pub bursting: Option<bool>,
+    /// Performance plus.
+    pub plus: Option<bool>,
+    /// Performance tier.
+    pub tier: Option<String>,
+}
 
 /// What is sent for a new disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,23 +55,23 @@ pub fn check_kind(sku: DiskSku, wish: &Performance) -> Result<(), BadParam> {
     ] {
         if there && !bought {
             let problem = format!("needs skuName UltraSSD_LRS or PremiumV2_LRS, not {sku}");
-            return Err(conflict(key, problem));
+            return Err(BadParam::conflict(key, problem));
         }
     }
     let premium = matches!(sku, DiskSku::PremiumLrs | DiskSku::PremiumZrs);
     if wish.tier.is_some() && !premium {
-        return Err(conflict(
+        return Err(BadParam::conflict(
             "tier",
             format!("needs Premium_LRS or Premium_ZRS, not {sku}"),
         ));
     }
     if wish.bursting == Some(true) && !premium {
         let problem = format!("needs Premium_LRS or Premium_ZRS, not {sku}");
-        return Err(conflict("enableBursting", problem));
+        return Err(BadParam::conflict("enableBursting", problem));
     }
     if wish.plus == Some(true) && bought {
         let problem = format!("is for Premium and Standard disks, not {sku}");
-        return Err(conflict("enablePerformancePlus", problem));
+        return Err(BadParam::conflict("enablePerformancePlus", problem));
     }
     Ok(())
 }
@@ -134,8 +149,7 @@ pub fn check(sku: DiskSku, size: GiB, values: Provisioned) -> Result<(), Impossi
 
 #[cfg(test)]
 mod tests {
-    use super::{Provisioned, check, check_kind, provision};
-    use crate::model::params::Performance;
+    use super::{Performance, Provisioned, check, check_kind, provision};
     use azcsi_types::size::GiB;
     use azcsi_types::sku::DiskSku;
 

@@ -6,7 +6,7 @@ use azcsi_types::keys::metadata;
 use azcsi_types::params::{BadParam, ParamMap};
 use azcsi_types::topology::Region;
 
-use super::params::{policy, public, segment, text, user_agent, word};
+use super::params::read::{policy, public, segment, text, user_agent, word};
 use super::tags::{self, Tags};
 
 /// What a VolumeSnapshotClass asks of a new snapshot. `None` means that nothing was said.

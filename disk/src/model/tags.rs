@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use azcsi_types::keys::tag;
 use azcsi_types::params::{BadParam, Param, ParamMap};
 
-use super::params::Claim;
+use super::claim::Claim;
 
 /// Tags by name.
 pub type Tags = BTreeMap<String, String>;
@@ -90,7 +90,7 @@ pub fn find<'a>(tags: &'a Tags, key: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::{Tags, find, of_disk, take};
-    use crate::model::params::Claim;
+    use crate::model::claim::Claim;
     use azcsi_types::params::{BadParam, ParamMap};
 
     fn tags(text: &str, delimiter: Option<&str>) -> Result<Tags, BadParam> {

@@ -1,6 +1,6 @@
 //! Templates in disk names and tag values.
 
-use super::params::Claim;
+use super::claim::Claim;
 
 /// Replaces `${pvc.metadata.name}`, `${pvc.metadata.namespace}` and `${pv.metadata.name}`. What is
 /// not known becomes empty. Replaced text is not read again.
@@ -34,7 +34,7 @@ pub fn expand(text: &str, claim: &Claim) -> String {
 #[cfg(test)]
 mod tests {
     use super::expand;
-    use crate::model::params::Claim;
+    use crate::model::claim::Claim;
 
     #[test]
     fn templates_are_replaced_once() {

@@ -7,7 +7,7 @@ use azcsi_types::params::{BadParam, ParamMap};
 use azcsi_types::resource_id::ResourceId;
 use azcsi_types::sku::DiskSku;
 
-use super::{conflict, flag, number, policy, public, resource, shares, sku, tier};
+use super::read::{check_access, flag, number, policy, public, resource, shares, sku, tier};
 use crate::model::tags::{self, Tags};
 
 /// What is to change. `None` leaves a thing as it is.
@@ -45,12 +45,12 @@ impl MutableParams {
         let params = Self::read(&mut map)?;
         map.finish()?;
         if params.tags.values().any(|value| value.contains("${")) {
-            return Err(conflict(
+            return Err(BadParam::conflict(
                 "tags",
                 "cannot hold templates when a volume is modified",
             ));
         }
-        super::check_access(params.policy, params.access.as_ref())?;
+        check_access(params.policy, params.access.as_ref())?;
         Ok(params)
     }
 
