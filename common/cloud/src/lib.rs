@@ -46,10 +46,11 @@ pub use compute::vmss::{ScaleSet, ScaleSets};
 pub use config::CloudConfig;
 pub use environment::Environment;
 pub use metadata::{Instance, InstanceMetadata};
+pub use network::client::Networks;
 pub use network::private_dns::PrivateDns;
 pub use network::private_endpoints::{PrivateEndpoint, PrivateEndpointCreate, PrivateEndpoints};
 pub use network::subnets::Subnet;
-pub use network::virtual_networks::{Networks, VirtualNetwork};
+pub use network::virtual_networks::VirtualNetwork;
 pub use pipeline::throttle::{Gate, Governor};
 pub use pipeline::transport::{
     HttpOptions, HttpTransport, ServiceTransport, Transport, TransportError,

@@ -35,6 +35,8 @@ pub mod stage;
 mod stage_content;
 mod stage_disk;
 pub mod stage_plan;
+mod stage_request;
+mod staged;
 pub mod stats;
 pub mod storage_health;
 mod tune;

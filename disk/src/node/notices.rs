@@ -7,7 +7,7 @@ use azcsi_types::node::NodeName;
 
 use super::Node;
 use super::error::NodeError;
-use super::stage::Request;
+use super::stage_request::Request;
 use crate::notices::{self, Notice, Severity, Subject, Word};
 
 /// What a failed stage is called, if users are told of it.

@@ -18,8 +18,9 @@ use super::device::{self, Proven};
 use super::error::NodeError;
 use super::mounted;
 use super::record::{Intent, Record};
-use super::stage::{self, Request, Wish, remember};
 use super::stage_plan::{self, AtStaging, Mounted};
+use super::stage_request::{Request, Wish};
+use super::staged::{end_formatting, remember};
 
 /// Everything of one stage that does not change.
 pub(super) struct Job<'a> {
@@ -153,7 +154,7 @@ impl Job<'_> {
             self.prepare().await?;
         }
         self.verify()?;
-        stage::end_formatting(self.node, self.request, || self.record(Intent::None, ""))?;
+        end_formatting(self.node, self.request, || self.record(Intent::None, ""))?;
         let made = make_folder(self.staging())
             .map_err(|error| NodeError::io("making the staging folder", self.volume(), error))?;
         let wanted = Wanted {

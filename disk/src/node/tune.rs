@@ -9,7 +9,7 @@ use super::Node;
 use super::device::Proven;
 use super::machine::Look;
 use super::perf::{self, Profile, Rate};
-use super::stage::Request;
+use super::stage_request::Request;
 
 /// Makes the queue settings that the volume wants, and looks at the command timeout.
 pub(super) async fn device(node: &Node, op: &Op, request: &Request, proven: &Proven) {

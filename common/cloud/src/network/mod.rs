@@ -1,6 +1,7 @@
 //! Networks, as far as private and subnet-bound storage accounts need them: virtual networks,
 //! subnets with their service endpoints, private endpoints, private DNS.
 
+pub mod client;
 pub mod private_dns;
 pub mod private_endpoints;
 pub mod subnets;

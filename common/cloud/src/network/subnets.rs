@@ -9,7 +9,7 @@ use azcsi_types::resource_id::ResourceId;
 use http::Method;
 use serde::{Deserialize, Serialize};
 
-use super::virtual_networks::Networks;
+use super::client::Networks;
 use crate::arm::error::ArmError;
 use crate::compute::types::Extra;
 use crate::environment::ApiFamily;

@@ -4,8 +4,8 @@ use azcsi_types::op::Op;
 use azcsi_types::resource_id::ResourceId;
 use serde::Deserialize;
 
+use super::client::Networks;
 use super::subnets::Subnet;
-use crate::arm::client::ArmClient;
 use crate::arm::error::ArmError;
 use crate::environment::ApiFamily;
 use crate::wire;
@@ -36,17 +36,7 @@ pub struct VirtualNetworkProperties {
     pub subnets: Vec<Subnet>,
 }
 
-/// Calls on virtual networks and subnets.
-#[derive(Clone, Debug)]
-pub struct Networks {
-    pub(super) arm: ArmClient,
-}
-
 impl Networks {
-    pub(crate) const fn new(arm: ArmClient) -> Self {
-        Self { arm }
-    }
-
     /// Reads a virtual network with its subnets.
     ///
     /// # Errors
