@@ -10,6 +10,7 @@ mod options;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use azcsi_types::clock::Clock;
 use azcsi_types::op::Op;
@@ -26,6 +27,12 @@ use crate::worker::Workers;
 
 /// Most mounts that are removed from one path in one call. More is a loop of somebody else.
 const STACK_LIMIT: usize = 64;
+
+/// How often and how long a busy mount is waited for. Any program that this process starts holds
+/// copies of its open files from the fork to the exec, so a mount can be busy for that moment although
+/// nobody uses it.
+const BUSY_PAUSES: u32 = 10;
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Whether a bind may be written through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,33 +129,47 @@ impl Mounter {
     /// The kernel's reason (`EBUSY` while somebody uses it), or that it has not answered in time:
     /// then the call goes on, and the path is refused until it ends.
     pub async fn unmount_all(&self, op: &Op, path: &Path, how: Unmount) -> Result<(), HostError> {
-        let wait = op.deadline().remaining(&*self.clock);
-        let target = path.to_owned();
-        let table = self.table.clone();
-        let flags = match how {
-            Unmount::Plain => MntFlags::UMOUNT_NOFOLLOW,
-            Unmount::DeviceGone => MntFlags::UMOUNT_NOFOLLOW | MntFlags::MNT_DETACH,
-        };
-        self.workers
-            .run("unmount", path, wait, move || {
-                for _ in 0..STACK_LIMIT {
-                    if table.read()?.top(&target).is_none() {
-                        return Ok(());
-                    }
-                    // Not by sys-mount: its NOFOLLOW is a flag of open(2), which the kernel refuses.
-                    match umount2(&target, flags) {
-                        // Somebody else removed it between the look and the call.
-                        Ok(()) | Err(Errno::EINVAL) => {}
-                        Err(errno) => {
-                            return Err(HostError::io("unmount", &target, errno.into()));
-                        }
-                    }
+        let mut pauses = 0;
+        loop {
+            let wait = op.deadline().remaining(&*self.clock);
+            let (target, table) = (path.to_owned(), self.table.clone());
+            let removed = self
+                .workers
+                .run("unmount", path, wait, move || remove(&table, &target, how))
+                .await;
+            match removed {
+                Err(error) if is_busy(&error) && pauses < BUSY_PAUSES && wait > BUSY_PAUSE => {
+                    pauses += 1;
+                    tokio::time::sleep(BUSY_PAUSE).await;
                 }
-                let more = io::Error::other("more mounts keep appearing there");
-                Err(HostError::io("unmount", &target, more))
-            })
-            .await
+                other => return other,
+            }
+        }
     }
+}
+
+fn is_busy(error: &HostError) -> bool {
+    matches!(error, HostError::Io { source, .. } if source.raw_os_error() == Some(libc::EBUSY))
+}
+
+fn remove(table: &MountTable, target: &Path, how: Unmount) -> Result<(), HostError> {
+    let flags = match how {
+        Unmount::Plain => MntFlags::UMOUNT_NOFOLLOW,
+        Unmount::DeviceGone => MntFlags::UMOUNT_NOFOLLOW | MntFlags::MNT_DETACH,
+    };
+    for _ in 0..STACK_LIMIT {
+        if table.read()?.top(target).is_none() {
+            return Ok(());
+        }
+        // Not by sys-mount: its NOFOLLOW is a flag of open(2), which the kernel refuses.
+        match umount2(target, flags) {
+            // Somebody else removed it between the look and the call.
+            Ok(()) | Err(Errno::EINVAL) => {}
+            Err(errno) => return Err(HostError::io("unmount", target, errno.into())),
+        }
+    }
+    let more = io::Error::other("more mounts keep appearing there");
+    Err(HostError::io("unmount", target, more))
 }
 
 fn mount_now(wanted: &Wanted) -> Result<(), HostError> {
