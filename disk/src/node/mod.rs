@@ -29,6 +29,8 @@ pub mod notices;
 pub mod perf;
 pub mod publish;
 pub mod publish_plan;
+mod publish_request;
+mod publish_target;
 pub mod record;
 pub mod service;
 pub mod stage;

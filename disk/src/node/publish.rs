@@ -1,43 +1,25 @@
 //! NodePublishVolume.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use azcsi_host::HostError;
-use azcsi_host::mount::Write;
-use azcsi_host::mountinfo::{DevT, Mount, Table};
+use azcsi_host::mountinfo::{DevT, Mount};
 use azcsi_proto::csi::v1;
-use azcsi_rpc::{Handler, Method, Scope, validate};
-use azcsi_types::access::{AccessMode, VolumeMode};
-use azcsi_types::host_path::HostPath;
+use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::op::Op;
 
-use super::context::{PublishContext, VolumeContext};
 use super::device::{self, Expected};
 use super::error::NodeError;
 use super::identity::InSlot;
 use super::publish_plan::{self, AtTarget, Mounted};
-use super::volume::{Volume, path_guard};
+use super::publish_request::Request;
+use super::publish_target::{Place, bind, number_of};
+use super::volume::path_guard;
 use super::{Node, mounted};
 
 /// The RPC.
 #[derive(Debug)]
 pub struct NodePublishVolume;
-
-/// A checked request.
-#[derive(Clone, Debug)]
-pub struct Request {
-    volume: Volume,
-    staging: Option<HostPath>,
-    target: HostPath,
-    is_block: bool,
-    mode: AccessMode,
-    read_only: bool,
-    context: VolumeContext,
-    published: PublishContext,
-}
 
 impl Handler for NodePublishVolume {
     type Ctx = Node;
@@ -49,25 +31,7 @@ impl Handler for NodePublishVolume {
     const METHOD: Method = Method::NodePublishVolume;
 
     fn decode(_: &Node, wire: Self::Wire) -> Result<Request, NodeError> {
-        let id = validate::required("volume_id", wire.volume_id)?;
-        let target = validate::path("target_path", &wire.target_path)?;
-        let access = validate::capability(wire.volume_capability)?;
-        let staging = validate::optional_path("staging_target_path", &wire.staging_target_path)?;
-        let volume = Volume::decode(id)?;
-        let context = VolumeContext::decode(wire.volume_context)?;
-        access
-            .on_disk(context.shares)
-            .map_err(|error| NodeError::value("volume_capability", error))?;
-        Ok(Request {
-            volume,
-            staging,
-            target,
-            is_block: access.volume == VolumeMode::Block,
-            mode: access.mode,
-            read_only: wire.readonly || access.mode.is_read_only(),
-            context,
-            published: PublishContext::decode(wire.publish_context)?,
-        })
+        Request::decode(wire)
     }
 
     fn scope(request: &Request) -> Scope {
@@ -95,24 +59,17 @@ impl Handler for NodePublishVolume {
     }
 }
 
-fn refused(request: &Request, why: impl Into<String>) -> NodeError {
-    NodeError::Refused {
-        volume: request.volume.as_str().to_owned(),
-        why: why.into(),
-    }
-}
-
 async fn filesystem(node: &Node, request: &Request, op: &Op) -> Result<(), NodeError> {
     let staging = request
         .staging
         .as_ref()
-        .ok_or_else(|| refused(request, "staging_target_path is missing"))?;
+        .ok_or_else(|| request.refused("staging_target_path is missing"))?;
     let table = mounted::table(node, request.volume.as_str())?;
     // Binding a folder that is not a mount would let the pod write to the disk of the node.
     let staged = table
         .top(staging.as_path())
         .filter(|mount| mount.root == Path::new("/"))
-        .ok_or_else(|| refused(request, format!("it is not staged at '{staging}'")))?;
+        .ok_or_else(|| request.refused(format!("it is not staged at '{staging}'")))?;
     check_staged(node, request, op, staged).await?;
     let device = staged.block_device();
     let found = table.top(request.target.as_path()).map(|mount| Mounted {
@@ -153,10 +110,8 @@ async fn ready(
         AtTarget::Bind | AtTarget::CleanUp => {}
     }
     if !publish_plan::allows_another(request.mode, others) {
-        return Err(refused(
-            request,
-            "it is for a single writer and already published elsewhere on this node",
-        ));
+        return Err(request
+            .refused("it is for a single writer and already published elsewhere on this node"));
     }
     if found.is_some() {
         mounted::clear(node, op, target, request.volume.as_str()).await?;
@@ -176,28 +131,21 @@ async fn check_staged(
     staged: &Mount,
 ) -> Result<(), NodeError> {
     if !mounted::is_alive(node, staged.block_device()) {
-        return Err(refused(
-            request,
-            "the device behind its staging path is gone",
-        ));
+        return Err(request.refused("the device behind its staging path is gone"));
     }
     let record = node.records.get(&request.volume.key());
     match mounted::is_recorded(node, record.as_ref(), staged) {
         Some(true) => {}
         Some(false) => {
-            return Err(refused(
-                request,
-                "another device is mounted at its staging path",
-            ));
+            return Err(request.refused("another device is mounted at its staging path"));
         }
         None => return check_by_slot(node, request, op, staged).await,
     }
     let lun = record.map_or(0, |record| record.mark.lun);
     match device::in_slot(node, &request.volume, lun).await {
-        InSlot::Other(other) => Err(refused(
-            request,
-            format!("Azure says that its slot {lun} now holds '{other}'"),
-        )),
+        InSlot::Other(other) => Err(request.refused(format!(
+            "Azure says that its slot {lun} now holds '{other}'"
+        ))),
         InSlot::Ours | InSlot::Nothing | InSlot::Unknown => Ok(()),
     }
 }
@@ -225,10 +173,7 @@ async fn check_by_slot(
     if wanted == Some(staged.block_device()) {
         Ok(())
     } else {
-        Err(refused(
-            request,
-            "another device is mounted at its staging path",
-        ))
+        Err(request.refused("another device is mounted at its staging path"))
     }
 }
 
@@ -264,121 +209,5 @@ fn block_target(node: &Node, mount: &Mount, device: DevT) -> Mounted {
         is_volume: bound == Some(device),
         is_alive: bound.is_none_or(|bound| mounted::is_alive(node, bound)),
         read_only: mount.is_read_only(),
-    }
-}
-
-/// The number of the device node at a path.
-fn number_of(path: &Path) -> Option<DevT> {
-    let meta = path.symlink_metadata().ok()?;
-    meta.file_type()
-        .is_block_device()
-        .then(|| DevT::from_raw(meta.rdev()))
-}
-
-/// What the target has to be.
-#[derive(Clone, Copy)]
-enum Place {
-    Folder,
-    File(DevT),
-}
-
-/// Makes the target and binds to it. After a failure nothing is left that was not there before.
-async fn bind(
-    node: &Node,
-    request: &Request,
-    op: &Op,
-    (source, place): (&Path, Place),
-) -> Result<(), NodeError> {
-    let volume = request.volume.as_str();
-    let target = request.target.as_path();
-    let made =
-        make(target, place).map_err(|error| NodeError::io("making the target", volume, error))?;
-    let write = if request.read_only {
-        Write::Denied
-    } else {
-        Write::Allowed
-    };
-    let bound = node.powers.mounter.bind(op, source, target, write).await;
-    let result = match bound {
-        Ok(()) => check_bound(node, request, source, place),
-        Err(error) => Err(NodeError::step("publishing", volume, error)),
-    };
-    let Err(error) = result else {
-        return Ok(());
-    };
-    let mounter = &node.powers.mounter;
-    let how = azcsi_host::mount::Unmount::Plain;
-    if mounter.unmount_all(op, target, how).await.is_err() {
-        return Err(NodeError::LeftMounted {
-            volume: volume.to_owned(),
-            path: target.to_owned(),
-            source: Box::new(error),
-        });
-    }
-    if made {
-        let _ = mounted::clear(node, op, target, volume).await;
-    }
-    Err(error)
-}
-
-/// Makes what the bind needs; tells whether it was missing.
-fn make(target: &Path, place: Place) -> Result<bool, HostError> {
-    let fail = |source| HostError::io("make", target, source);
-    if let Some(parent) = target.parent() {
-        let mut folders = std::fs::DirBuilder::new();
-        folders.recursive(true).mode(0o750);
-        folders.create(parent).map_err(fail)?;
-    }
-    let made = match place {
-        Place::Folder => std::fs::DirBuilder::new().mode(0o750).create(target),
-        Place::File(_) => OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o660)
-            .open(target)
-            .map(drop),
-    };
-    match made {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let meta = target.symlink_metadata().map_err(fail)?;
-            let fits = match place {
-                Place::Folder => meta.is_dir(),
-                Place::File(_) => meta.is_file() && meta.len() == 0,
-            };
-            if fits { Ok(false) } else { Err(fail(error)) }
-        }
-        Err(error) => Err(fail(error)),
-    }
-}
-
-fn check_bound(
-    node: &Node,
-    request: &Request,
-    source: &Path,
-    place: Place,
-) -> Result<(), NodeError> {
-    let table = mounted::table(node, request.volume.as_str())?;
-    let target = request.target.as_path();
-    let is_right = match place {
-        Place::File(device) => number_of(target) == Some(device),
-        Place::Folder => is_bound(&table, source, target, request.read_only),
-    };
-    if is_right {
-        Ok(())
-    } else {
-        Err(NodeError::NotReady {
-            volume: request.volume.as_str().to_owned(),
-            why: "what is mounted at the target is not what was bound there".to_owned(),
-        })
-    }
-}
-
-fn is_bound(table: &Table, source: &Path, target: &Path, read_only: bool) -> bool {
-    match (table.top(source), table.top(target)) {
-        (Some(from), Some(to)) => {
-            from.device == to.device && from.root == to.root && (to.is_read_only() || !read_only)
-        }
-        _ => false,
     }
 }

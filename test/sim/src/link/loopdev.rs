@@ -331,13 +331,4 @@ pub fn make_node(path: &Path, (major, minor): (u64, u64)) -> Result<(), LinkErro
 }
 
 #[cfg(test)]
-mod tests {
-    use super::parse_device_number;
-
-    #[test]
-    fn device_numbers_are_read_as_sysfs_writes_them() {
-        assert_eq!(parse_device_number("7:12\n"), Some((7, 12)));
-        assert_eq!(parse_device_number("7"), None);
-        assert_eq!(parse_device_number("a:b"), None);
-    }
-}
+mod tests;
