@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::packed::Packed;
 use crate::resources::{
     ATTACHMENTS, CLAIMS, CLASSES, CSI_NODES, DRIVERS, NODES, PODS, SECRETS, VOLUMES, WORKLOADS,
 };
@@ -27,11 +28,11 @@ pub struct Inventory {
     /// PersistentVolumes by name.
     pub volumes: BTreeMap<String, Value>,
     /// Claims.
-    pub claims: BTreeMap<Key, Value>,
+    pub claims: BTreeMap<Key, Packed>,
     /// Classes by name.
     pub classes: BTreeMap<String, Value>,
     /// Pods that mount something, without what does not matter.
-    pub pods: Vec<Value>,
+    pub pods: Vec<Packed>,
     /// Workloads with a pod template, by kind, namespace and name.
     pub workloads: BTreeMap<(String, String, String), Value>,
     /// Names of volumes that are attached somewhere.
@@ -66,7 +67,7 @@ impl Inventory {
         let claims = &mut out.claims;
         objects
             .each(&CLAIMS, None, |one| {
-                claims.insert(key(&one), lean(one));
+                claims.insert(key(&one), Packed::of(&lean(one)));
             })
             .await?;
         let classes = &mut out.classes;
@@ -83,7 +84,9 @@ impl Inventory {
             .await?;
         let pods = &mut out.pods;
         objects
-            .each(&PODS, None, |one| pods.extend(trimmed_pod(&one)))
+            .each(&PODS, None, |one| {
+                pods.extend(trimmed_pod(&one).as_ref().map(Packed::of));
+            })
             .await?;
         out.read_drivers(objects).await?;
         out.read_workloads(objects).await?;
@@ -95,10 +98,10 @@ impl Inventory {
     pub fn index(&mut self) {
         self.handles.clear();
         self.users.clear();
-        for (place, pod) in self.pods.iter().enumerate() {
-            for volume in list(pod, "/spec/volumes") {
+        for (place, pod) in self.pods.iter().map(Packed::open).enumerate() {
+            for volume in list(&pod, "/spec/volumes") {
                 let claim = text(volume, "/persistentVolumeClaim/claimName");
-                let key = (namespace(pod).to_owned(), claim.to_owned());
+                let key = (namespace(&pod).to_owned(), claim.to_owned());
                 self.users.entry(key).or_default().push(place);
             }
         }
@@ -117,24 +120,28 @@ impl Inventory {
     }
 
     /// The pods that keep the claim of a volume in use.
-    pub fn users_of(&self, volume: &Value) -> impl Iterator<Item = &Value> {
+    #[must_use]
+    pub fn users_of(&self, volume: &Value) -> Vec<Value> {
         let claim = (
             text(volume, "/spec/claimRef/namespace").to_owned(),
             text(volume, "/spec/claimRef/name").to_owned(),
         );
         let places = self.users.get(&claim).map_or(&[][..], Vec::as_slice);
         let pods = places.iter().filter_map(|place| self.pods.get(*place));
-        pods.filter(move |pod| uses(pod, &claim.0, &claim.1))
+        pods.map(Packed::open)
+            .filter(|pod| uses(pod, &claim.0, &claim.1))
+            .collect()
     }
 
     /// The claim that a volume is set aside for.
     #[must_use]
-    pub fn claim_of(&self, volume: &Value) -> Option<&Value> {
+    pub fn claim_of(&self, volume: &Value) -> Option<Value> {
         let reference = volume.pointer("/spec/claimRef")?;
-        self.claims.get(&(
+        let key = (
             text(reference, "/namespace").to_owned(),
             text(reference, "/name").to_owned(),
-        ))
+        );
+        self.claims.get(&key).map(Packed::open)
     }
 
     /// A workload.

@@ -9,6 +9,7 @@
 //! | [`args`] | the command line |
 //! | [`commands`] | what each command does |
 //! | [`inventory`] | what the cluster holds, read once |
+//! | [`packed`] | objects that are kept in large numbers |
 //! | [`facts`] | what Azure says, from files that `az` wrote |
 //! | [`verdict`] | pure: whether a volume can be converted |
 //! | [`target`] | pure: the new objects |
@@ -37,6 +38,7 @@ pub mod journal;
 pub mod lease;
 pub mod offline;
 pub mod output;
+pub mod packed;
 pub mod plan;
 pub mod resources;
 pub mod step;

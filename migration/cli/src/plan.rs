@@ -188,14 +188,17 @@ fn refusal(
     old: &Value,
 ) -> Option<(&'static str, String)> {
     let claim = inventory.claim_of(old);
-    let marked = [Some(old), claim].into_iter().flatten().find_map(|object| {
-        let has = |mark: &&&str| {
-            ["annotations", "labels"]
-                .iter()
-                .any(|place| !text_in(object, place, mark).is_empty())
-        };
-        GITOPS.iter().find(has)
-    });
+    let marked = [Some(old), claim.as_ref()]
+        .into_iter()
+        .flatten()
+        .find_map(|object| {
+            let has = |mark: &&&str| {
+                ["annotations", "labels"]
+                    .iter()
+                    .any(|place| !text_in(object, place, mark).is_empty())
+            };
+            GITOPS.iter().find(has)
+        });
     if let (Some(mark), false) = (marked, options.gitops_acknowledged) {
         let why = format!("{mark}: change the manifests too, then give --gitops-acknowledged");
         return Some(("BLOCKED-GITOPS", why));
@@ -225,7 +228,7 @@ fn text_in<'a>(object: &'a Value, place: &str, key: &str) -> &'a str {
 
 /// Who uses the claim of a volume.
 fn users(inventory: &Inventory, old: &Value) -> Vec<Workload> {
-    owners(inventory.users_of(old), |kind, namespace, name| {
+    owners(inventory.users_of(old).iter(), |kind, namespace, name| {
         inventory.workload(kind, namespace, name)
     })
 }
@@ -251,6 +254,7 @@ fn item(
     old: &Value,
 ) -> Result<Item, Failure> {
     let old_claim = inventory.claim_of(old);
+    let old_claim = old_claim.as_ref();
     let variant = old_claim.map_or(Variant::Renew, |_| options.variant);
     let account = account_of(inventory, old);
     let context = Context {

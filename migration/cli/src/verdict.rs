@@ -126,10 +126,10 @@ fn lifecycle(inventory: &Inventory, volume: &Value) -> Found {
         return found(Verdict::BlockedReleased, "its claim is gone");
     }
     let claim = inventory.claim_of(volume)?;
-    if is_going(claim) {
+    if is_going(&claim) {
         return found(Verdict::BlockedTerminating, "its claim is being deleted");
     }
-    match text(claim, "/status/phase") {
+    match text(&claim, "/status/phase") {
         "Lost" => found(Verdict::BlockedLost, "its claim is lost"),
         _ => None,
     }
@@ -244,7 +244,7 @@ fn ready(inventory: &Inventory, volume: &Value) -> (Verdict, String) {
     if text(volume, "/spec/claimRef/name").is_empty() {
         return (Verdict::Unbound, String::new());
     }
-    let users = inventory.users_of(volume).count();
+    let users = inventory.users_of(volume).len();
     match users {
         0 => (Verdict::Ready, String::new()),
         1 => (Verdict::ReadyRestart, "1 pod uses it".to_owned()),

@@ -23,6 +23,7 @@ use anyhow::{Result, bail};
 use azcsi_rig::leftovers::leave_nothing;
 use azcsi_rig::rig::Rig;
 use clap::Parser;
+use clap::builder::ArgPredicate;
 use futures_util::{StreamExt as _, stream};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -35,13 +36,13 @@ use world::{Ran, Tools};
 #[command(name = "azcsi-sanity")]
 struct Arguments {
     /// Folder of azcsi-sim and azuredisk-csi.
-    #[arg(long)]
+    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
     bin: PathBuf,
     /// The csi-sanity binary, as test/sanity/build.sh prints it.
-    #[arg(long)]
+    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
     suite: PathBuf,
     /// Folder for JUnit files and the suite's output.
-    #[arg(long)]
+    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
     reports: PathBuf,
     /// Every combination, and twenty orders, instead of the selection for each change.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `scan`: every volume of the two plugins, every inline volume, every class, with a verdict.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use azcsi_migration::registry::is_inline_migratable;
@@ -12,6 +13,7 @@ use crate::args::{PluginName, Scan, Select};
 use crate::failure::{Exit, Failure};
 use crate::inventory::Inventory;
 use crate::output::{render, table};
+use crate::packed::Packed;
 use crate::value::{list, name, namespace, text};
 use crate::verdict::{Verdict, of as verdict_of};
 
@@ -185,16 +187,17 @@ fn classes(inventory: &Inventory, rows: &mut Vec<Row>) {
 
 /// Volumes that stand in pod templates: no object of their own shows them.
 fn inlines(inventory: &Inventory, rows: &mut Vec<Row>) {
-    let bare = inventory
-        .pods
-        .iter()
-        .filter(|pod| list(pod, "/metadata/ownerReferences").is_empty());
+    let pods = inventory.pods.iter().map(Packed::open);
+    let bare = pods
+        .filter(|pod| list(pod, "/metadata/ownerReferences").is_empty())
+        .map(Cow::Owned);
     let top = inventory.workloads.values().filter(|one| {
         !list(one, "/metadata/ownerReferences")
             .iter()
             .any(|owner| owner["controller"] == true)
     });
-    for holder in top.chain(bare) {
+    for holder in top.map(Cow::Borrowed).chain(bare) {
+        let holder = &*holder;
         let place = namespace(holder);
         for volume in list(holder, "/spec/volumes")
             .iter()

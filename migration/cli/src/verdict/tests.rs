@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Verdict, Wishes, of};
 use crate::facts::Facts;
 use crate::inventory::Inventory;
+use crate::packed::Packed;
 
 const DISK: &str = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/disks/d";
 
@@ -121,14 +122,15 @@ fn the_cluster_around_a_volume_counts() {
     let mut inventory = inventory(&volume);
     let key = ("n".to_owned(), "c".to_owned());
     let ask = |inventory: &Inventory| of(inventory, &facts, &wishes, &volume).unwrap();
-    inventory
-        .claims
-        .insert(key.clone(), json!({"status": {"phase": "Bound"}}));
+    inventory.claims.insert(
+        key.clone(),
+        Packed::of(&json!({"status": {"phase": "Bound"}})),
+    );
     assert_eq!(ask(&inventory).0, Verdict::Ready);
-    inventory
-        .pods
-        .push(json!({"metadata": {"namespace": "n"}, "spec": {"volumes": [
-        {"persistentVolumeClaim": {"claimName": "c"}}]}}));
+    inventory.pods.push(Packed::of(
+        &json!({"metadata": {"namespace": "n"}, "spec": {"volumes": [
+        {"persistentVolumeClaim": {"claimName": "c"}}]}}),
+    ));
     inventory.index();
     assert_eq!(ask(&inventory).0, Verdict::ReadyRestart);
     inventory
@@ -140,7 +142,7 @@ fn the_cluster_around_a_volume_counts() {
     assert_eq!(ask(&inventory).0, Verdict::BlockedDriver);
     inventory
         .claims
-        .insert(key, json!({"status": {"phase": "Lost"}}));
+        .insert(key, Packed::of(&json!({"status": {"phase": "Lost"}})));
     assert_eq!(ask(&inventory).0, Verdict::BlockedLost);
 }
 
