@@ -45,6 +45,17 @@ pub enum ConnectError {
     /// The user agent has characters that HTTP does not allow.
     #[error("'{0}' cannot be a user agent: only visible ASCII characters and spaces")]
     UserAgent(String),
+    /// The API server is to be checked against the system's certificates, and there are none.
+    #[error(
+        "the certificate of {server} cannot be checked: this machine has no CA certificates; name them \
+         in the kubeconfig (certificate-authority), or install the package ca-certificates"
+    )]
+    NoRoots {
+        /// The API server.
+        server: String,
+        /// What the client said.
+        source: Box<kube::Error>,
+    },
     /// TLS or authentication cannot be set up.
     #[error("the client of the Kubernetes API cannot be set up")]
     Client(#[source] Box<kube::Error>),
@@ -80,8 +91,21 @@ impl Kube {
         let agent = HeaderValue::from_str(&options.user_agent)
             .map_err(|_| ConnectError::UserAgent(options.user_agent.clone()))?;
         config.headers.push((header::USER_AGENT, agent));
-        let client = kube::Client::try_from(config)
-            .map_err(|error| ConnectError::Client(Box::new(error)))?;
+        let (server, roots) = (config.cluster_url.to_string(), roots(&config));
+        if roots == Roots::Unused {
+            // Otherwise the client looks for the system's, and a machine without any has no client.
+            config.root_cert = Some(Vec::new());
+        }
+        let client = kube::Client::try_from(config).map_err(|source| {
+            let source = Box::new(source);
+            match (roots, source.as_ref()) {
+                (
+                    Roots::System,
+                    kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_)),
+                ) => ConnectError::NoRoots { server, source },
+                _ => ConnectError::Client(source),
+            }
+        })?;
         let pace = Pace::new(options.qps, options.burst);
         Ok(Some(Self {
             client,
@@ -225,6 +249,29 @@ async fn config(options: &Options) -> Result<Option<kube::Config>, ConnectError>
         // The variables that kubelet sets in every pod are missing.
         Err(InClusterError::ReadEnvironmentVariable(_)) => Ok(None),
         Err(error) => Err(ConnectError::ServiceAccount(error)),
+    }
+}
+
+/// Which certificates the API server is checked against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Roots {
+    /// None: it is spoken to without TLS.
+    Unused,
+    /// Those that the configuration names.
+    Named,
+    /// The system's.
+    System,
+}
+
+fn roots(config: &kube::Config) -> Roots {
+    let is_plain = |url: &http::Uri| url.scheme() == Some(&http::uri::Scheme::HTTP);
+    let proxy = config.proxy_url.as_ref();
+    if is_plain(&config.cluster_url) && proxy.is_none_or(is_plain) {
+        Roots::Unused
+    } else if config.root_cert.is_some() {
+        Roots::Named
+    } else {
+        Roots::System
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::uri::Scheme;
 use tower::{Service, ServiceExt};
 
 /// Sends one request and reads the whole answer. Does not retry, does not follow redirects.
@@ -106,7 +107,26 @@ impl Default for HttpOptions {
 #[derive(Clone, Debug)]
 pub struct HttpTransport {
     client: reqwest::Client,
+    trust: Trust,
 }
+
+/// Whether there is anybody to trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// The system's certificates, and those of the bundle.
+    Given,
+    /// The system has no certificates and no bundle was given: plain HTTP works, as for the metadata
+    /// service, and nothing else.
+    Nobody,
+}
+
+/// Why a request over TLS is not even tried.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this machine has no CA certificates: install the package ca-certificates, or name a bundle with \
+     --ca-bundle"
+)]
+struct NoRoots;
 
 /// Why no [`HttpTransport`] can be made.
 #[derive(Debug, thiserror::Error)]
@@ -137,6 +157,17 @@ impl HttpTransport {
     /// # Errors
     /// If the CA bundle cannot be read or TLS cannot be set up.
     pub fn new(options: &HttpOptions) -> Result<Self, TransportStartError> {
+        let first = Self::build(options, Trust::Given);
+        match first {
+            // Also what a system without certificates leads to; no use of plain HTTP needs any.
+            Err(TransportStartError::Client(_)) if options.ca_bundle.is_none() => {
+                Self::build(options, Trust::Nobody).or(first)
+            }
+            made => made,
+        }
+    }
+
+    fn build(options: &HttpOptions, trust: Trust) -> Result<Self, TransportStartError> {
         install_crypto_provider();
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -158,8 +189,11 @@ impl HttpTransport {
         if options.proxy == Proxy::Never {
             builder = builder.no_proxy();
         }
+        if trust == Trust::Nobody {
+            builder = builder.tls_certs_only([]);
+        }
         let client = builder.build().map_err(TransportStartError::Client)?;
-        Ok(Self { client })
+        Ok(Self { client, trust })
     }
 }
 
@@ -186,6 +220,9 @@ impl Transport for HttpTransport {
     ) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let host = host_of(request.uri());
+            if self.trust == Trust::Nobody && request.uri().scheme() != Some(&Scheme::HTTP) {
+                return Err(TransportError::connect(&host, NoRoots));
+            }
             let request =
                 reqwest::Request::try_from(request).map_err(|error| classify(&host, error))?;
             let answer = self

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::{HttpOptions, HttpTransport, Proxy, Transport, TransportStartError};
+use super::{HttpOptions, HttpTransport, Proxy, Transport, TransportStartError, Trust};
 
 fn direct() -> HttpOptions {
     HttpOptions {
@@ -62,4 +62,31 @@ fn a_ca_bundle_is_checked_at_the_start() {
         with(b"nothing"),
         Err(TransportStartError::EmptyCaBundle)
     ));
+}
+
+#[tokio::test]
+async fn without_certificates_plain_http_works_and_tls_says_what_is_missing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        let _ = stream.read(&mut request).await.unwrap();
+        let reply = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        stream.write_all(reply.as_bytes()).await.unwrap();
+    });
+    let transport = HttpTransport::build(&direct(), Trust::Nobody).unwrap();
+    let ask = |scheme: &str| {
+        let request = http::Request::get(format!("{scheme}://{address}/")).body(Bytes::new());
+        transport.send(request.unwrap())
+    };
+    let error = ask("https").await.unwrap_err();
+    assert!(!error.may_have_arrived());
+    let said = azcsi_types::fault::report(&error);
+    assert!(
+        said.contains("install the package ca-certificates"),
+        "{said}"
+    );
+    assert_eq!(ask("http").await.unwrap().status(), 200);
+    server.await.unwrap();
 }
