@@ -100,7 +100,7 @@ demo: setup ## a volume's whole life on real devices, told while it happens (DEM
 .PHONY: lab
 lab: ## the drivers on virtual nodes with hot-plugged disks and real shares (LAB=--quick: a selection)
 	@test/setup/lab.sh
-	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-lab
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-file -p azcsi-lab
 	@$(TARGET)/debug/azcsi-lab --bin $(TARGET)/debug $(LAB)
 
 .PHONY: bench

@@ -1,19 +1,23 @@
 //! The file server: Samba, or the kernel's NFS server, in a machine of its own, under the names
 //! that an Azure storage account has.
 
+use std::fmt::Write as _;
+
 use anyhow::{Result, ensure};
 
 use crate::machine::agent::Agent;
+use crate::offer::{Account, Offer, Share};
 use crate::wait::until;
 use crate::wire::{RUN, Request};
 
-/// The storage account.
+/// The storage account of the plain mounts.
 const ACCOUNT: &str = "labaccount";
 /// Its key: 64 bytes in base64, as Azure's are.
 const KEY: &str =
     "bGFiLWtleS1sYWIta2V5LWxhYi1rZXktbGFiLWtleS1sYWIta2V5LWxhYi1rZXktbGFiLWtleS1sYWIta2V5LQ==";
 const HOST: &str = "labaccount.file.core.windows.net";
-const ADDRESS: &str = "10.77.0.100";
+/// The file server's address on the network between the machines.
+pub const ADDRESS: &str = "10.77.0.100";
 const SHARE: &str = "share1";
 
 /// Which protocol.
@@ -32,16 +36,44 @@ pub struct Server {
     agent: Agent,
 }
 
-fn samba_configuration() -> String {
-    format!(
+/// What the plain mounts use.
+fn plain() -> Offer {
+    Offer {
+        accounts: vec![Account {
+            name: ACCOUNT.to_owned(),
+            key: KEY.to_owned(),
+        }],
+        shares: vec![Share {
+            account: ACCOUNT.to_owned(),
+            name: SHARE.to_owned(),
+            path: format!("/srv/{SHARE}"),
+            is_nfs: false,
+        }],
+    }
+}
+
+/// Attributes that a filesystem of the host does not keep are not asked of it, and locks stay in
+/// Samba: the folder may be one that the host lends.
+fn samba_configuration(offer: &Offer) -> String {
+    let mut text = format!(
         "[global]\nserver role = standalone server\nserver min protocol = SMB3_11\n\
          server smb encrypt = required\nmap to guest = never\nload printers = no\n\
          disable spoolss = yes\nsmb ports = 445\nlog level = 1\nlog file = {RUN}/samba.log\n\
          pid directory = {RUN}\nlock directory = {RUN}/samba\nstate directory = {RUN}/samba\n\
          cache directory = {RUN}/samba\nncalrpc dir = {RUN}/samba/ncalrpc\n\
          private dir = {RUN}/samba/private\n\
-         [{SHARE}]\npath = /srv/{SHARE}\nread only = no\nforce user = root\nvalid users = {ACCOUNT}\n"
-    )
+         posix locking = no\nkernel oplocks = no\nkernel share modes = no\nea support = no\n\
+         store dos attributes = no\nmap archive = no\n"
+    );
+    for share in offer.shares.iter().filter(|share| !share.is_nfs) {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "[{}]\npath = {}\nread only = no\nforce user = root\nvalid users = {}\n",
+            share.name, share.path, share.account
+        );
+    }
+    text
 }
 
 impl Server {
@@ -55,26 +87,36 @@ impl Server {
             agent: agent.clone(),
         };
         match protocol {
-            Protocol::Smb => this.prepare_samba().await?,
+            Protocol::Smb => this.offer(&plain()).await?,
             Protocol::Nfs => this.prepare_nfs().await?,
         }
         this.restart().await?;
         Ok(this)
     }
 
+    /// Has Samba offer these shares to these accounts from now on. Sessions that are there stay.
+    ///
+    /// # Errors
+    /// When it cannot be set up.
+    pub async fn offer(&self, offer: &Offer) -> Result<()> {
+        let folders =
+            format!("mkdir -p {RUN}/samba/private {RUN}/samba/ncalrpc /var/log/samba /srv/{SHARE}");
+        self.agent.shell(&folders).await?;
+        self.put("/run/lab/smb.conf", samba_configuration(offer))
+            .await?;
+        for Account { name, key } in &offer.accounts {
+            let line = format!(
+                "{{ grep -q ^{name}: /etc/passwd || echo {name}:x:$((1000 + $(wc -l < /etc/passwd))):65534::/:/bin/false >> /etc/passwd; }} && \
+                 printf '%s\\n%s\\n' '{key}' '{key}' | smbpasswd -c {RUN}/smb.conf -a -s {name}"
+            );
+            self.agent.shell(&line).await?;
+        }
+        self.agent.shell("pkill -HUP smbd || true").await.map(drop)
+    }
+
     async fn put(&self, path: &str, text: String) -> Result<()> {
         let path = path.to_owned();
         self.agent.ask(&Request::Put { path, text }).await.map(drop)
-    }
-
-    async fn prepare_samba(&self) -> Result<()> {
-        self.put("/run/lab/smb.conf", samba_configuration()).await?;
-        let line = format!(
-            "mkdir -p /srv/{SHARE} {RUN}/samba/private {RUN}/samba/ncalrpc /var/log/samba && \
-             {{ grep -q ^{ACCOUNT}: /etc/passwd || echo {ACCOUNT}:x:1000:65534::/:/bin/false >> /etc/passwd; }} && \
-             printf '%s\\n%s\\n' '{KEY}' '{KEY}' | smbpasswd -c {RUN}/smb.conf -a -s {ACCOUNT}"
-        );
-        self.agent.shell(&line).await.map(drop)
     }
 
     async fn prepare_nfs(&self) -> Result<()> {

@@ -4,7 +4,7 @@
 //! frame goes to all other machines. A cable can be cut; then frames are lost both ways and the
 //! machine's card still says that it has a link, as in a real partition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
@@ -24,12 +24,20 @@ struct Cable {
     is_cut: bool,
 }
 
-type Cables = Arc<Mutex<BTreeMap<String, Cable>>>;
+/// What the switch knows.
+#[derive(Debug, Default)]
+struct Wiring {
+    cables: BTreeMap<String, Cable>,
+    /// TCP ports whose frames are dropped, as a firewall on the way does.
+    blocked: BTreeSet<u16>,
+}
+
+type Shared = Arc<Mutex<Wiring>>;
 
 /// The switch.
 #[derive(Clone, Debug, Default)]
 pub struct Hub {
-    cables: Cables,
+    wiring: Shared,
 }
 
 /// The end of a cable that a machine is plugged into.
@@ -58,8 +66,8 @@ impl Hub {
             frames: None,
             is_cut: false,
         };
-        lock(&self.cables).insert(name.to_owned(), cable);
-        let task = tokio::spawn(serve(listener, name.to_owned(), Arc::clone(&self.cables)));
+        lock(&self.wiring).cables.insert(name.to_owned(), cable);
+        let task = tokio::spawn(serve(listener, name.to_owned(), Arc::clone(&self.wiring)));
         Ok(Plug { port, task })
     }
 
@@ -73,53 +81,68 @@ impl Hub {
         self.set_cut(name, false);
     }
 
+    /// Drops everything to and from a TCP port from now on.
+    pub fn block(&self, port: u16) {
+        lock(&self.wiring).blocked.insert(port);
+    }
+
+    /// Lets it through again.
+    pub fn unblock(&self, port: u16) {
+        lock(&self.wiring).blocked.remove(&port);
+    }
+
     fn set_cut(&self, name: &str, is_cut: bool) {
-        if let Some(cable) = lock(&self.cables).get_mut(name) {
+        if let Some(cable) = lock(&self.wiring).cables.get_mut(name) {
             cable.is_cut = is_cut;
         }
     }
 }
 
-fn lock(cables: &Cables) -> MutexGuard<'_, BTreeMap<String, Cable>> {
-    cables.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(wiring: &Shared) -> MutexGuard<'_, Wiring> {
+    wiring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One machine after another comes to the same cable: each start of a machine is a connection.
-async fn serve(listener: TcpListener, name: String, cables: Cables) {
+async fn serve(listener: TcpListener, name: String, wiring: Shared) {
     while let Ok((stream, _)) = listener.accept().await {
         // Frames are small and wait for answers.
         let _ = stream.set_nodelay(true);
-        carry(stream, &name, &cables).await;
+        carry(stream, &name, &wiring).await;
     }
 }
 
-async fn carry(stream: TcpStream, name: &str, cables: &Cables) {
+async fn carry(stream: TcpStream, name: &str, wiring: &Shared) {
     let (reader, writer) = stream.into_split();
     let (sender, frames) = mpsc::channel(QUEUE);
-    if let Some(cable) = lock(cables).get_mut(name) {
+    if let Some(cable) = lock(wiring).cables.get_mut(name) {
         cable.frames = Some(sender);
     }
     tokio::select! {
-        _ = receive(reader, name, cables) => {}
+        _ = receive(reader, name, wiring) => {}
         _ = deliver(writer, frames) => {}
     }
-    if let Some(cable) = lock(cables).get_mut(name) {
+    if let Some(cable) = lock(wiring).cables.get_mut(name) {
         cable.frames = None;
     }
 }
 
-async fn receive(mut reader: OwnedReadHalf, name: &str, cables: &Cables) -> Result<()> {
+async fn receive(mut reader: OwnedReadHalf, name: &str, wiring: &Shared) -> Result<()> {
     loop {
         let length = usize::try_from(reader.read_u32().await?)?;
         anyhow::ensure!(length <= LONGEST, "a frame of {length} bytes");
         let mut frame = vec![0; length];
         reader.read_exact(&mut frame).await?;
-        spread(&frame.into(), name, cables);
+        spread(&frame.into(), name, wiring);
     }
 }
 
-fn spread(frame: &Arc<[u8]>, from: &str, cables: &Cables) {
-    let cables = lock(cables);
+fn spread(frame: &Arc<[u8]>, from: &str, wiring: &Shared) {
+    let wiring = lock(wiring);
+    let is_blocked = |port: &u16| wiring.blocked.contains(port);
+    if ports(frame).iter().flatten().any(is_blocked) {
+        return;
+    }
+    let cables = &wiring.cables;
     if cables.get(from).is_none_or(|cable| cable.is_cut) {
         return;
     }
@@ -130,6 +153,18 @@ fn spread(frame: &Arc<[u8]>, from: &str, cables: &Cables) {
         // A full queue loses the frame; TCP inside the machines repeats it.
         let _ = sender.try_send(Arc::clone(frame));
     }
+}
+
+/// The two ports of a frame of TCP over IPv4.
+fn ports(frame: &[u8]) -> Option<[u16; 2]> {
+    const ETHERNET: usize = 14;
+    let packet = frame.get(ETHERNET..)?;
+    let is_tcp = frame.get(12..14)? == [8, 0] && *packet.get(9)? == 6;
+    let start = usize::from(packet.first()? & 15) * 4;
+    let &[a, b, c, d] = packet.get(start..start + 4)? else {
+        return None;
+    };
+    is_tcp.then(|| [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
 }
 
 async fn deliver(mut writer: OwnedWriteHalf, mut frames: mpsc::Receiver<Arc<[u8]>>) -> Result<()> {
@@ -163,7 +198,7 @@ mod tests {
     async fn join(hub: &Hub, name: &str) -> (Plug, TcpStream) {
         let plug = hub.plug(name).await.unwrap();
         let stream = TcpStream::connect(("127.0.0.1", plug.port)).await.unwrap();
-        while lock(&hub.cables)[name].frames.is_none() {
+        while lock(&hub.wiring).cables[name].frames.is_none() {
             tokio::task::yield_now().await;
         }
         (plug, stream)
@@ -190,5 +225,18 @@ mod tests {
             got = receive(&mut two).await;
         }
         assert_eq!(got, b"third");
+    }
+
+    #[test]
+    fn ports_are_those_of_tcp_and_nothing_else() {
+        let mut frame = vec![0; 54];
+        frame[12] = 8;
+        frame[14] = 0x45;
+        frame[23] = 6;
+        frame[34..38].copy_from_slice(&[0xc0, 0, 1, 0xbd]);
+        assert_eq!(ports(&frame), Some([49152, 445]));
+        frame[23] = 17;
+        assert_eq!(ports(&frame), None);
+        assert_eq!(ports(&frame[..30]), None);
     }
 }

@@ -16,6 +16,7 @@ use crate::machine::accel::Accel;
 use crate::machine::{Machine, Site, Spec};
 use crate::node::Node;
 use crate::run::run;
+use crate::shares::Shares;
 
 /// Size of the machines as Azure calls it: it takes 32 data disks.
 const SIZE: &str = "Standard_D16s_v5";
@@ -48,7 +49,10 @@ pub struct Lab {
     pub files: Machine,
     /// The network between the machines.
     pub hub: Hub,
-    place: Place,
+    /// The File driver's controller and the shares' servers, once a case needs them.
+    pub shares: Option<Shares>,
+    pub(crate) place: Place,
+    pub(crate) endpoints: Value,
     sim: Process,
 }
 
@@ -57,12 +61,12 @@ pub const SCSI: usize = 0;
 /// The node whose data disks are NVMe namespaces.
 pub const NVME: usize = 1;
 
-fn args<const N: usize>(list: [&str; N]) -> Vec<String> {
+pub(crate) fn args<const N: usize>(list: [&str; N]) -> Vec<String> {
     list.map(str::to_owned).to_vec()
 }
 
 /// A text that the simulator printed.
-fn text(value: &Value, key: &str) -> Result<String> {
+pub(crate) fn text(value: &Value, key: &str) -> Result<String> {
     let text = value[key].as_str();
     Ok(text
         .with_context(|| format!("the simulator printed no '{key}'"))?
@@ -97,12 +101,14 @@ impl Place {
         })
     }
 
-    /// A filesystem with the driver, without what only a debugger needs.
+    /// A filesystem with the drivers, without what only a debugger needs.
     async fn drivers(&self) -> Result<PathBuf> {
         let folder = self.dir.join("drivers");
         fs::create_dir_all(&folder)?;
-        let (from, to) = (self.bin.join("azuredisk-csi"), folder.join("azuredisk-csi"));
-        run(&[Path::new("strip"), Path::new("-o"), &to, &from]).await?;
+        for name in ["azuredisk-csi", "azurefile-csi"] {
+            let (from, to) = (self.bin.join(name), folder.join(name));
+            run(&[Path::new("strip"), Path::new("-o"), &to, &from]).await?;
+        }
         let image = self.dir.join("drivers.ext4");
         let (folder, path) = (folder.display().to_string(), image.display().to_string());
         run(&[
@@ -117,7 +123,7 @@ impl Place {
             "-d",
             &folder,
             &path,
-            "256M",
+            "512M",
         ])
         .await?;
         Ok(image)
@@ -191,6 +197,7 @@ impl Place {
             memory: 640,
             silent: false,
             decoys: true,
+            shares: None,
         };
         let machine = Machine::new(site, spec, &dir).await?;
         Node::new(machine, dir, entry, endpoints)
@@ -230,6 +237,7 @@ impl Lab {
             memory: 512,
             silent: false,
             decoys: false,
+            shares: Some(PathBuf::from(text(&endpoints, "shares")?)),
         };
         let files = Machine::new(&site, files, &place.dir.join(FILES)).await?;
         Ok(Self {
@@ -238,7 +246,9 @@ impl Lab {
             nodes,
             files,
             hub: site.hub,
+            shares: None,
             place: place.clone(),
+            endpoints,
             sim,
         })
     }
@@ -267,6 +277,9 @@ impl Lab {
             problems.extend(node.machine.power_off().await.err());
         }
         problems.extend(self.files.power_off().await.err());
+        if let Some(shares) = self.shares {
+            problems.extend(shares.controller.process.stop().await.err());
+        }
         problems.extend(self.controller.process.stop().await.err());
         problems.extend(self.sim.stop().await.err());
         problems.into_iter().next().map_or(Ok(()), Err)
@@ -369,9 +382,9 @@ impl Lab {
                 serde_json::Map::len,
             )
         };
-        let left = (count("disks"), count("snapshots"));
-        if left != (0, 0) {
-            bail!("left in Azure: {} disks, {} snapshots", left.0, left.1);
+        let left = ["disks", "snapshots", "shares"].map(|table| (table, count(table)));
+        if left.iter().any(|(_, count)| *count > 0) {
+            bail!("left in Azure: {left:?}");
         }
         for node in &self.nodes {
             let touched = node.touched_decoys()?;
@@ -389,8 +402,15 @@ impl Lab {
         for node in &self.nodes {
             node.collect(to).await;
         }
-        if let Ok(dmesg) = self.files.agent.run(&["dmesg"]).await {
-            let _ = fs::write(to.join("files.dmesg"), dmesg);
+        for (name, argv) in [
+            ("files.dmesg", ["dmesg", "-T"]),
+            ("files.samba", ["cat", "/run/lab/samba.log"]),
+            ("files.smbd", ["cat", "/run/lab/smbd.log"]),
+            ("files.conf", ["cat", "/run/lab/smb.conf"]),
+        ] {
+            if let Ok(text) = self.files.agent.run(&argv).await {
+                let _ = fs::write(to.join(name), text);
+            }
         }
         for entry in fs::read_dir(self.place.logs())
             .into_iter()

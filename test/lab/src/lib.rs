@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`cases`] | what is shown |
 //! | [`runner`] | one case after another, with times and logs |
-//! | [`lab`], [`node`], [`volume`], [`files`] | what runs, and what can be asked of it |
+//! | [`lab`], [`node`], [`volume`], [`writer`] | what runs, and what can be asked of it |
+//! | [`files`], [`offer`], [`shares`] | the file server, and the simulator's shares on it |
 //! | [`machine`], [`hub`] | virtual machines and the network between them |
 //! | [`image`] | kernel, root filesystem, initial ramdisk |
 //! | [`guest`] | the program inside a machine: first process and agent |
@@ -19,8 +20,11 @@ pub mod image;
 pub mod lab;
 pub mod machine;
 pub mod node;
+pub mod offer;
 pub mod run;
 pub mod runner;
+pub mod shares;
 pub mod volume;
 pub mod wait;
 pub mod wire;
+pub mod writer;

@@ -1,4 +1,6 @@
-//! A node: a machine with the driver's node plugin in it.
+//! A node: a machine with the driver's node plugin in it, and the File driver's when a case needs it.
+
+mod file;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +14,10 @@ use azcsi_proto::csi::v1::node_client::NodeClient;
 use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::machine::agent::Agent;
 use crate::machine::{Machine, qemu};
 use crate::wait::until;
 use crate::wire::{AZURE_SYS, CSI_PORT, RUN, Request, Span};
+use crate::writer::Writer;
 
 /// Name of the driver among the programs of the agent.
 const DRIVER: &str = "driver";
@@ -47,6 +49,7 @@ pub struct Node {
     /// Files that the machine gets.
     files: BTreeMap<&'static str, String>,
     channel: Channel,
+    file: file::Plugin,
 }
 
 fn port(url: &Value) -> Result<u16> {
@@ -75,11 +78,9 @@ impl Node {
             let file = endpoints[key].as_str().context("a file of the simulator")?;
             fs::read_to_string(file).with_context(|| file.to_owned())
         };
-        let files = [
-            (KUBECONFIG, read("kubeconfig")?),
-            // What the simulator's authority signed is trusted, as Azure's certificates are.
-            ("/etc/ssl/certs/ca-certificates.crt", read("caFile")?),
-        ];
+        // No certificates: what the Disk driver's node plugin talks to needs none.
+        let files = [(KUBECONFIG, read("kubeconfig")?)];
+        let file = file::Plugin::new(&machine, &read("fileNodeConfig")?, read("caFile")?)?;
         let url = format!("http://127.0.0.1:{}", machine.csi_port);
         Ok(Self {
             channel: Endpoint::from_shared(url)?.timeout(CALL).connect_lazy(),
@@ -87,6 +88,7 @@ impl Node {
             files: files.into(),
             machine,
             dir,
+            file,
         })
     }
 
@@ -96,6 +98,7 @@ impl Node {
     /// When it does not come up.
     pub async fn come_up(&mut self) -> Result<()> {
         self.machine.wait_ready().await?;
+        self.file.is_running = false;
         let agent = &self.machine.agent;
         for (listen, port) in &self.relays {
             let relay = Request::Relay {
@@ -180,7 +183,7 @@ impl Node {
     pub async fn writer(&self, span: &Span) -> Result<Writer> {
         let agent = self.machine.agent.clone();
         agent.ask(&Request::WriteUntilError(span.clone())).await?;
-        Ok(Writer { agent })
+        Ok(Writer::new(agent))
     }
 
     /// The same, through errors: see [`Writer::errors`].
@@ -192,7 +195,7 @@ impl Node {
         agent
             .ask(&Request::WriteThroughErrors(span.clone()))
             .await?;
-        Ok(Writer { agent })
+        Ok(Writer::new(agent))
     }
 
     /// Fails when a mount of a volume is left.
@@ -261,9 +264,12 @@ impl Node {
     pub async fn collect(&self, to: &Path) {
         let name = &self.machine.spec.name;
         let log = format!("{RUN}/{DRIVER}.log");
+        let file_log = format!("{RUN}/{}.log", file::DRIVER);
         for (end, argv) in [
             ("dmesg", vec!["dmesg"]),
             ("driver.log", vec!["cat", log.as_str()]),
+            ("file-driver.log", vec!["cat", file_log.as_str()]),
+            ("writer.log", vec!["tail", "/run/lab/writer.log"]),
             ("mounts", vec!["cat", "/proc/self/mountinfo"]),
             ("lsblk", vec!["lsblk", "-O"]),
         ] {
@@ -272,66 +278,5 @@ impl Node {
                 let _ = fs::write(to.join(format!("{name}.{end}")), text);
             }
         }
-    }
-}
-
-/// A program in the machine that writes a pattern over and over.
-#[derive(Debug)]
-pub struct Writer {
-    agent: Agent,
-}
-
-impl Writer {
-    async fn log(&self) -> Result<String> {
-        self.agent.run(&["cat", &format!("{RUN}/writer.log")]).await
-    }
-
-    /// Waits until it has written the pattern so often; says how often it has.
-    ///
-    /// # Errors
-    /// When it ended before.
-    pub async fn rounds(&self, wanted: usize) -> Result<usize> {
-        until("the writer", || async {
-            let log = self.log().await?;
-            let rounds = log.lines().filter(|line| line.starts_with("round")).count();
-            let ended = log.lines().find(|line| line.starts_with("ended"));
-            ensure!(ended.is_none(), "the writer {}", ended.unwrap_or_default());
-            Ok((rounds >= wanted).then_some(rounds))
-        })
-        .await
-    }
-
-    /// Errors that it met and went on from.
-    ///
-    /// # Errors
-    /// When its log cannot be read.
-    pub async fn errors(&self) -> Result<Vec<String>> {
-        let log = self.log().await?;
-        let errors = log.lines().filter(|line| line.starts_with("error"));
-        Ok(errors.map(str::to_owned).collect())
-    }
-
-    /// Waits until it met an error.
-    ///
-    /// # Errors
-    /// When it goes on writing.
-    pub async fn ended(&self) -> Result<()> {
-        until("the error of the writer", || async {
-            Ok(self.log().await?.contains("ended").then_some(()))
-        })
-        .await
-    }
-
-    /// Ends it.
-    ///
-    /// # Errors
-    /// When it had met an error.
-    pub async fn end(&self) -> Result<()> {
-        self.agent.ask(&Request::EndWriter).await?;
-        self.ended().await?;
-        let log = self.log().await?;
-        let end = log.lines().last().unwrap_or_default();
-        ensure!(end == "ended: as asked", "the writer {end}");
-        Ok(())
     }
 }

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 pub const AGENT_PORT: u16 = 9000;
 /// Port of the disk driver inside a machine.
 pub const CSI_PORT: u16 = 10000;
+/// Port of the File driver inside a machine.
+pub const FILE_PORT: u16 = 10001;
+/// The name under which the file server's machine sees the simulator's shares.
+pub const SHARES_TAG: &str = "azure-shares";
 /// The machine's own address on the link to the host.
 pub const GUEST_ADDRESS: &str = "10.0.2.15";
 /// The host's loopback, as the machine sees it.

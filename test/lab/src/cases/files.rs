@@ -29,9 +29,7 @@ fn file(name: &str, seed: u64) -> Span {
 }
 
 async fn share(lab: &mut Lab, protocol: Protocol) -> Result<()> {
-    if !lab.files.has_power() {
-        lab.files.power_on().await?;
-    }
+    lab.power_files().await?;
     let server = Server::start(&lab.files.agent, protocol).await?;
     let outcome = mounted(lab, &server).await;
     if let Ok(node) = lab.node(SCSI) {

@@ -8,6 +8,7 @@
 //! | [`grow`] | growth under a mounted filesystem |
 //! | [`share`] | clones beside their source, disks of several nodes, disks that are not ours |
 //! | [`files`] | plain SMB and NFS mounts |
+//! | [`shares`] | the File driver: life cycles, lost servers, keys, causes |
 
 pub mod files;
 pub mod grow;
@@ -15,6 +16,7 @@ pub mod life;
 pub mod power;
 pub mod pull;
 pub mod share;
+pub mod shares;
 
 use std::pin::Pin;
 
@@ -79,4 +81,14 @@ pub const ALL: &[Case] = cases! {
     full "reboot" power::reboot: "a node restarts by itself, the volume is staged again",
     always "smb" files::smb: "SMB 3.1.1 with encryption; the server stops, the network is cut",
     always "nfs" files::nfs: "NFS 4.1; the server stops, the network is cut",
+    always "file-smb" shares::life_smb: "a volume of the File driver over SMB, on two nodes",
+    always "file-nfs" shares::life_nfs: "the same over NFS",
+    full "file-restart-smb" shares::restart_smb: "the SMB server restarts under a pod that writes",
+    full "file-restart-nfs" shares::restart_nfs: "the same with NFS",
+    full "file-cut-smb" shares::cut_smb: "the network is cut under an SMB mount",
+    full "file-cut-nfs" shares::cut_nfs: "the same with NFS",
+    always "file-rotate" shares::rotate: "the account's key is rotated under a mounted share",
+    always "file-wrong-key" shares::wrong_key: "a mount with a wrong key says so",
+    always "file-missing" shares::missing: "a mount of a deleted share says so",
+    full "file-blocked" shares::blocked: "a mount through a firewall says so",
 };

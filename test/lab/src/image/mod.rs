@@ -15,8 +15,9 @@ pub mod packages;
 pub mod rules;
 pub mod tree;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -39,18 +40,18 @@ impl Image {
         if dir.is_dir() {
             return Ok(Self { dir });
         }
-        fs::create_dir_all(cache).with_context(|| cache.display().to_string())?;
+        let _turn = turn(cache).await?;
+        if dir.is_dir() {
+            return Ok(Self { dir });
+        }
+        remove_unfinished(cache)?;
         // Removed when anything fails, also on Ctrl-C; renamed when all is done.
         let work = tempfile::Builder::new()
-            .prefix("building-")
+            .prefix(UNFINISHED)
             .tempdir_in(cache)?;
         build(&list, work.path()).await?;
         let finished = work.path().join("finished");
-        match fs::rename(&finished, &dir) {
-            // Another run was faster.
-            Err(_) if dir.is_dir() => {}
-            renamed => renamed.context("the finished image")?,
-        }
+        fs::rename(&finished, &dir).context("the finished image")?;
         Ok(Self { dir })
     }
 
@@ -80,6 +81,32 @@ impl Image {
     }
 }
 
+/// Start of the names of folders where an image is being built.
+const UNFINISHED: &str = "building-";
+/// Pause between two looks at another run's build.
+const STEP: Duration = Duration::from_millis(200);
+
+/// One run builds at a time, also because two would fetch everything twice. The lock is free as soon
+/// as its run has ended, however that ended.
+async fn turn(cache: &Path) -> Result<File> {
+    fs::create_dir_all(cache).with_context(|| cache.display().to_string())?;
+    let lock = File::create(cache.join("building.lock"))?;
+    while lock.try_lock().is_err() {
+        tokio::time::sleep(STEP).await;
+    }
+    Ok(lock)
+}
+
+/// What a killed run left of its build. The caller has the turn, so nobody uses it.
+fn remove_unfinished(cache: &Path) -> Result<()> {
+    for entry in fs::read_dir(cache)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) && entry.path().is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 async fn build(list: &packages::List, work: &Path) -> Result<()> {
     let finished = work.join("finished");
     fs::create_dir_all(&finished)?;
@@ -100,4 +127,25 @@ async fn build(list: &packages::List, work: &Path) -> Result<()> {
     tree::furnish(&root)?;
     tree::prune(&root, &version)?;
     tree::filesystem(&root, &finished.join("root.ext4")).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_killed_build_left_goes_and_finished_images_stay() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["building-x/packages", "0123abcd", "run-y"] {
+            fs::create_dir_all(cache.path().join(name)).unwrap();
+        }
+        let turn = turn(cache.path()).await.unwrap();
+        let other = File::open(cache.path().join("building.lock")).unwrap();
+        assert!(other.try_lock().is_err(), "two builds at once");
+        remove_unfinished(cache.path()).unwrap();
+        drop(turn);
+        other.try_lock().unwrap();
+        let there = |name: &str| cache.path().join(name).exists();
+        assert!(!there("building-x") && there("0123abcd") && there("run-y"));
+    }
 }

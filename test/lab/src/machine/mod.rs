@@ -59,6 +59,8 @@ pub struct Spec {
     pub silent: bool,
     /// Whether it has the decoys of a virtual machine on Azure.
     pub decoys: bool,
+    /// A folder of the host that it sees as its own: the contents of the simulator's shares.
+    pub shares: Option<PathBuf>,
 }
 
 impl Spec {
@@ -78,6 +80,8 @@ pub struct Machine {
     pub agent: Agent,
     /// Port of the host's loopback that leads to the driver in it.
     pub csi_port: u16,
+    /// The same for the File driver.
+    pub file_port: u16,
     site: Site,
     dir: PathBuf,
     plug: Plug,
@@ -100,6 +104,7 @@ impl Machine {
         Ok(Self {
             agent: Agent::new(free_port()?),
             csi_port: free_port()?,
+            file_port: free_port()?,
             site: site.clone(),
             dir: dir.to_owned(),
             plug,
@@ -132,6 +137,7 @@ impl Machine {
             console: &self.console(),
             agent_port: self.agent.port(),
             csi_port: self.csi_port,
+            file_port: self.file_port,
             lan_port: self.plug.port,
         });
         let (program, arguments) = argv.split_first().context("no program")?;

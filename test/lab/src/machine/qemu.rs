@@ -12,7 +12,8 @@ use anyhow::Result;
 
 use super::{Site, Spec};
 use crate::wire::{
-    AGENT_PORT, CSI_PORT, GUEST_ADDRESS, SLOT_DATA, SLOT_KEYS, SLOT_NVME, SLOT_SYSTEM,
+    AGENT_PORT, CSI_PORT, FILE_PORT, GUEST_ADDRESS, SHARES_TAG, SLOT_DATA, SLOT_KEYS, SLOT_NVME,
+    SLOT_SYSTEM,
 };
 
 /// What a command line is made of.
@@ -30,6 +31,8 @@ pub struct Parts<'a> {
     pub agent_port: u16,
     /// Port of the loopback that leads to its driver.
     pub csi_port: u16,
+    /// Port of the loopback that leads to its File driver.
+    pub file_port: u16,
     /// Port of the loopback where its network cable is.
     pub lan_port: u16,
 }
@@ -108,6 +111,15 @@ pub fn command_line(parts: &Parts<'_>) -> Vec<String> {
     if parts.spec.decoys {
         decoy_disks(&mut argv, parts);
     }
+    if let Some(folder) = &parts.spec.shares {
+        argv.extend([
+            "-virtfs".to_owned(),
+            format!(
+                "local,path={},mount_tag={SHARES_TAG},security_model=none",
+                folder.display()
+            ),
+        ]);
+    }
     argv
 }
 
@@ -141,9 +153,10 @@ fn network(argv: &mut Vec<String>, parts: &Parts<'_>) {
     argv.extend([
         "-netdev".to_owned(),
         format!(
-            "user,id=host,{},{}",
+            "user,id=host,{},{},{}",
             forward(agent, AGENT_PORT),
-            forward(csi, CSI_PORT)
+            forward(csi, CSI_PORT),
+            forward(parts.file_port, FILE_PORT)
         ),
         "-device".to_owned(),
         format!("virtio-net-pci,netdev=host,addr=3,romfile=,{}", mac(1)),
