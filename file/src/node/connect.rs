@@ -7,19 +7,17 @@ use std::time::Duration;
 use azcsi_host::mount::{MountOptions, Unmount};
 use azcsi_host::net_probe::Resolved;
 use azcsi_host::shares::{Login, ShareKind, ShareMount};
-use azcsi_types::account::AccountName;
 use azcsi_types::clock::Deadline;
 use azcsi_types::op::Op;
 
 use super::Node;
-use super::cause::Who;
+use super::cause::{Cause, Who};
 use super::credentials::{self, Handed, Plan};
 use super::diagnose::{self, Failed};
 use super::error::NodeError;
-use super::login::{self, Held};
+use super::login::{self, Age, Held};
 use super::mounted;
 use super::options::Merged;
-use super::ports::ShareRef;
 use super::record::Record;
 use super::share::{Names, Share, VolumeKey};
 use super::tunnel::Lease;
@@ -99,6 +97,29 @@ pub(super) async fn mount(
 ) -> Result<Made, NodeError> {
     let op = &op.within(Deadline::after(&*node.clock, node.config.mount_wait));
     let held = login::hold(node, op, job, job.plan(node)?).await?;
+    let age = held.age;
+    let first = Box::pin(attempt(node, op, job, (target, options, held))).await;
+    match &first {
+        Err(NodeError::Mount {
+            cause: Cause::KeyRefused | Cause::Denied,
+            ..
+        }) if age == Age::Kept => {
+            // The key was rotated since it was fetched, and is forgotten now.
+            tracing::info!(volume = job.volume.as_str(), "the key is fetched anew");
+            let held = login::hold(node, op, job, job.plan(node)?).await?;
+            Box::pin(attempt(node, op, job, (target, options, held))).await
+        }
+        _ => first,
+    }
+}
+
+/// Mounts with the credentials that are there.
+async fn attempt(
+    node: &Node,
+    op: &Op,
+    job: &Job,
+    (target, options, held): (&Path, &MountOptions, Held),
+) -> Result<Made, NodeError> {
     let account = held.account.as_ref();
     let host = job.share.host(account, job.names());
     let host = host.ok_or_else(|| {
@@ -239,18 +260,9 @@ async fn make_folder(node: &Node, op: &Op, job: &Job, held: &Held) -> Result<(),
             "createFolderIfNotExist needs the account's key, which this mount has not",
         ));
     };
-    let share = share_ref(&job.share, account);
+    let share = diagnose::share_ref(&job.share, account);
     let made = node.ports.make_folder(op, &share, key).await;
     made.map_err(|error| NodeError::step("making the directory", job.volume.as_str(), error))
-}
-
-pub(super) fn share_ref(share: &Share, account: &AccountName) -> ShareRef {
-    ShareRef {
-        account: account.clone(),
-        suffix: share.suffix.clone(),
-        share: share.name.clone(),
-        folder: share.folder.clone(),
-    }
 }
 
 /// What is mounted of the volume, by its record; else what would be. A Secret may have named another

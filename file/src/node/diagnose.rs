@@ -12,8 +12,10 @@ use nix::libc;
 
 use super::Node;
 use super::cause::{Cause, Facts, ShareSays, Who, judge};
-use super::connect::{Job, share_ref};
+use super::connect::Job;
 use super::error::NodeError;
+use super::ports::ShareRef;
+use super::share::Share;
 
 /// Longest wait for the port, and for the account.
 const ASK: Duration = Duration::from_secs(5);
@@ -33,6 +35,16 @@ pub(super) struct Failed {
     pub(super) key: Option<Secret>,
     /// What the resolver said.
     pub(super) name: Resolved,
+}
+
+/// The share, for a question to its account.
+pub(super) fn share_ref(share: &Share, account: &AccountName) -> ShareRef {
+    ShareRef {
+        account: account.clone(),
+        suffix: share.suffix.clone(),
+        share: share.name.clone(),
+        folder: share.folder.clone(),
+    }
 }
 
 /// The error when there was no address to mount from.

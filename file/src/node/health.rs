@@ -70,6 +70,17 @@ impl Book {
         self.lock().remove(&volume.record());
     }
 
+    /// Forgets a failure whose reason was the server, because the volume's mount works again. Whoever
+    /// met it may never ask again: its pod is gone.
+    pub fn recovered(&self, volume: &VolumeKey) {
+        let mut failures = self.lock();
+        let key = volume.record();
+        let is_over = |known: &Condition| OF_SERVER.contains(&known.reason.as_str());
+        if failures.get(&key).is_some_and(is_over) {
+            failures.remove(&key);
+        }
+    }
+
     /// The last failure of a volume.
     #[must_use]
     pub fn of(&self, volume: &VolumeKey) -> Option<Condition> {
@@ -80,6 +91,9 @@ impl Book {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Reasons that are over when the server answers.
+const OF_SERVER: [&str; 2] = ["StaleMount", "ServerNotReady"];
 
 fn reason_of(error: &NodeError) -> Option<String> {
     match error {
@@ -162,6 +176,11 @@ mod tests {
         let condition = book.of(&key("v")).unwrap();
         assert_eq!(condition.reason, "StaleMount");
         assert!(condition.message.len() <= 1000);
+        book.recovered(&key("v"));
+        assert_eq!(book.of(&key("v")), None);
+        book.remember(&key("v"), &NodeError::refused("v", "a limit"));
+        book.recovered(&key("v"));
+        assert_eq!(book.of(&key("v")).unwrap().reason, "MountRefused");
         book.forget(&key("v"));
         book.remember(&key("v"), &NodeError::value("x", "wrong request"));
         assert_eq!(book.of(&key("v")), None);

@@ -22,6 +22,17 @@ pub(super) struct Held {
     pub(super) account: Option<AccountName>,
     /// The key, for questions to the account.
     pub(super) key: Option<Secret>,
+    /// How old the key may be.
+    pub(super) age: Age,
+}
+
+/// How old a key may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    /// As its source has it now.
+    Fresh,
+    /// Fetched some time ago: it may have been rotated since.
+    Kept,
 }
 
 /// Gets them.
@@ -37,6 +48,7 @@ pub(super) async fn hold(node: &Node, op: &Op, job: &Job, plan: Plan) -> Result<
                 login: HostLogin::None,
                 account: job.share.account.clone(),
                 key: None,
+                age: Age::Fresh,
             });
         }
         Plan::Ticket(by) => {
@@ -46,9 +58,10 @@ pub(super) async fn hold(node: &Node, op: &Op, job: &Job, plan: Plan) -> Result<
                 login,
                 account,
                 key: None,
+                age: Age::Fresh,
             });
         }
-        Plan::Given(login) => login,
+        Plan::Given(login) => (login, Age::Fresh),
         Plan::Fetched { of, by } => fetched(node, op, &of, &by).await.map_err(failed)?,
         Plan::Secret { at, instead } => {
             from_secret(node, op, &at, instead).await.map_err(failed)?
@@ -58,7 +71,7 @@ pub(super) async fn hold(node: &Node, op: &Op, job: &Job, plan: Plan) -> Result<
 }
 
 /// A login with a key. With a server that the volume names, the user may be anybody's.
-fn by_key(job: &Job, login: Login) -> Held {
+fn by_key(job: &Job, (login, age): (Login, Age)) -> Held {
     let account = login.user.parse().ok().or(job.share.account.clone());
     let is_nfs = job.share.protocol == crate::model::protocol::Protocol::Nfs;
     Held {
@@ -73,6 +86,7 @@ fn by_key(job: &Job, login: Login) -> Held {
         },
         account,
         key: Some(login.key),
+        age,
     }
 }
 
@@ -81,10 +95,10 @@ async fn from_secret(
     op: &Op,
     at: &SecretRef,
     instead: Option<KeyOf>,
-) -> Result<Login, Unanswered> {
+) -> Result<(Login, Age), Unanswered> {
     let read = node.ports.secret(op, at).await;
     let problem = match read {
-        Ok(Some(login)) => return Ok(login),
+        Ok(Some(login)) => return Ok((login, Age::Fresh)),
         Ok(None) => Unanswered::because(
             format!("the Secret {}/{} does not exist", at.namespace, at.name),
             Fault::Precondition,
@@ -106,17 +120,20 @@ async fn from_secret(
     }
 }
 
-async fn fetched(node: &Node, op: &Op, of: &KeyOf, by: &Identity) -> Result<Login, Unanswered> {
-    let key = match node.keys.get(&*node.clock, of, by) {
-        Some(key) => key,
+async fn fetched(
+    node: &Node,
+    op: &Op,
+    of: &KeyOf,
+    by: &Identity,
+) -> Result<(Login, Age), Unanswered> {
+    let (key, age) = match node.keys.get(&*node.clock, of, by) {
+        Some(key) => (key, Age::Kept),
         None => {
             let key = node.ports.account_key(op, of, by).await?;
             node.keys.put(&*node.clock, of, by, &key);
-            key
+            (key, Age::Fresh)
         }
     };
-    Ok(Login {
-        user: of.account.to_string(),
-        key,
-    })
+    let user = of.account.to_string();
+    Ok((Login { user, key }, age))
 }

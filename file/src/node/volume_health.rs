@@ -63,7 +63,10 @@ impl Handler for NodeGetVolumeHealth {
 
     async fn run(node: Arc<Node>, request: Request, _: Op) -> Result<Reply, NodeError> {
         let seen = seen(&node, &request).await?;
-        let condition = seen.or_else(|| node.health.of(&request.volume));
+        if seen.works {
+            node.health.recovered(&request.volume);
+        }
+        let condition = seen.wrong.or_else(|| node.health.of(&request.volume));
         Ok(Reply {
             volume: request.volume,
             condition,
@@ -89,8 +92,17 @@ impl Handler for NodeGetVolumeHealth {
     }
 }
 
+/// What is seen of a volume.
+#[derive(Debug)]
+struct Sight {
+    /// What is wrong.
+    wrong: Option<Condition>,
+    /// It is mounted, and its server answers at all its mounts.
+    works: bool,
+}
+
 /// What is seen where the volume is said to be, and where it was mounted.
-async fn seen(node: &Node, request: &Request) -> Result<Option<Condition>, NodeError> {
+async fn seen(node: &Node, request: &Request) -> Result<Sight, NodeError> {
     let table = mounted::table(node, request.volume.as_str())?;
     let record = node.records.get(&request.volume);
     let mut paths = request.paths.clone();
@@ -100,13 +112,18 @@ async fn seen(node: &Node, request: &Request) -> Result<Option<Condition>, NodeE
     }
     paths.sort();
     paths.dedup();
-    let mut found = None;
+    let (mut found, mut works) = (None, false);
     for path in paths.iter().filter(|path| table.top(path).is_some()) {
         let life = node.powers.shares.ask(path, WAIT).await;
+        works = life.is_alive();
         found = found.or(health::judge(Some(life)));
     }
     let staging = record.map(|record| record.staging_path);
     let is_lost = |path: &String| !path.is_empty() && table.top(Path::new(path)).is_none();
     let lost = staging.filter(is_lost).map(|_| health::not_mounted());
-    Ok(found.or(lost))
+    let wrong = found.or(lost);
+    Ok(Sight {
+        works: works && wrong.is_none(),
+        wrong,
+    })
 }

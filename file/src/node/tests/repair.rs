@@ -122,6 +122,29 @@ async fn a_refused_key_is_fetched_anew_smb_01() {
     assert_eq!(keys, 2);
 }
 
+#[tokio::test]
+async fn a_key_that_was_rotated_since_it_was_fetched_costs_no_failure_smb_01() {
+    let rig = Rig::new();
+    *rig.azure.key.lock().unwrap() = Some("b2xk".to_owned());
+    let mut volume = smb();
+    volume.secrets.clear();
+    rig.stage(&volume).await.unwrap();
+    rig.unstage(&volume).await.unwrap();
+    *rig.azure.key.lock().unwrap() = Some("bmV3".to_owned());
+    rig.shares.refuses(&["b2xk"]);
+    rig.stage(&volume).await.unwrap();
+    let asked = rig.azure.asked();
+    assert_eq!(asked.iter().filter(|q| q.starts_with("key")).count(), 2);
+    // A key that is fresh and refused all the same is an error at once.
+    rig.unstage(&volume).await.unwrap();
+    rig.azure.asked.lock().unwrap().clear();
+    *rig.azure.key.lock().unwrap() = Some("b2xk".to_owned());
+    rig.shares.refuses(&["b2xk", "bmV3"]);
+    assert_eq!(code(rig.stage(&volume).await), Code::PermissionDenied);
+    let asked = rig.azure.asked();
+    assert_eq!(asked.iter().filter(|q| q.starts_with("key")).count(), 1);
+}
+
 const DEAD: Liveness = Liveness::Dead(libc::EHOSTDOWN);
 
 #[tokio::test]
@@ -185,6 +208,8 @@ async fn a_silent_server_is_waited_for() {
     assert_eq!(code(rig.publish(&smb(), "one").await), Code::Unavailable);
     assert_eq!(rig.health(&smb()).await, ["ServerUnresponsive"]);
     rig.shares.lives(Liveness::Alive);
+    // The pod whose publish failed may be gone: nobody has to ask again for the volume to be well.
+    assert!(rig.health(&smb()).await.is_empty());
     rig.publish(&smb(), "one").await.unwrap();
     assert_eq!(rig.shares.mounts().len(), 1);
     assert!(rig.health(&smb()).await.is_empty());

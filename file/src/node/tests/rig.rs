@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use azcsi_host::liveness::Liveness;
 use azcsi_host::net_probe::{Port, Resolved};
-use azcsi_host::shares::{BindForTests, Pending, ShareKind, ShareMount, ShareMounter};
+use azcsi_host::shares::{
+    BindForTests, Login as HostLogin, Pending, ShareKind, ShareMount, ShareMounter,
+};
 use azcsi_host::state::StateStore;
 use azcsi_host::{HostError, Roots};
 use azcsi_proto::csi::v1;
@@ -19,6 +21,7 @@ use azcsi_types::fault::Fault;
 use azcsi_types::op::Op;
 use azcsi_types::secret::Secret;
 use futures_util::future::{BoxFuture, ready};
+use nix::libc;
 use tonic::{Code, Status};
 use v1::node_server::Node as _;
 use v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
@@ -153,6 +156,8 @@ impl Ports for Azure {
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub(super) errno: Option<i32>,
+    /// Keys that the server does not take.
+    pub(super) refused: Vec<String>,
     pub(super) hangs: bool,
     pub(super) life: Liveness,
     pub(super) name: Resolved,
@@ -170,6 +175,11 @@ pub(super) struct Shares {
 impl Shares {
     pub(super) fn fails_with(&self, errno: i32) {
         self.trouble.lock().unwrap().errno = Some(errno);
+    }
+
+    pub(super) fn refuses(&self, keys: &[&str]) {
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        self.trouble.lock().unwrap().refused = keys;
     }
 
     pub(super) fn lives(&self, life: Liveness) {
@@ -202,7 +212,13 @@ impl ShareMounter for Shares {
                 what: "mount".to_owned(),
             }));
         }
-        match trouble.errno {
+        let is_refused = match &wanted.login {
+            HostLogin::Password { password, .. } => {
+                trouble.refused.iter().any(|key| key == password.expose())
+            }
+            _ => false,
+        };
+        match trouble.errno.or(is_refused.then_some(libc::EACCES)) {
             Some(errno) => {
                 let source = io::Error::from_raw_os_error(errno);
                 answer(Err(HostError::io("mount", &wanted.target, source)))
@@ -265,6 +281,7 @@ impl Rig {
             binds,
             trouble: Mutex::new(Trouble {
                 errno: None,
+                refused: Vec::new(),
                 hangs: false,
                 life: Liveness::Alive,
                 name: Resolved::Addresses(vec!["127.0.0.1".parse().unwrap()]),
