@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use azcsi_host::mount::{MountOptions, Unmount};
+use azcsi_host::HostError;
+use azcsi_host::mount::MountOptions;
 use azcsi_host::net_probe::Resolved;
 use azcsi_host::shares::{Login, ShareKind, ShareMount};
 use azcsi_types::clock::Deadline;
@@ -16,7 +17,7 @@ use super::credentials::{self, Handed, Plan};
 use super::diagnose::{self, Failed};
 use super::error::NodeError;
 use super::login::{self, Age, Held};
-use super::mounted;
+use super::mounted::{self, Seen};
 use super::options::Merged;
 use super::record::Record;
 use super::share::{Names, Share, VolumeKey};
@@ -193,16 +194,30 @@ async fn carry_out(
     let volume = job.volume.as_str();
     let (target, source) = (wanted.target.clone(), wanted.source.clone());
     let made = mounted::make(&target, volume)?;
-    let result = match node.powers.shares.mount(op, wanted).await {
-        Ok(()) => prove(node, op, job, (&target, &source)).await,
+    let result = match start(node, op, job, wanted).await {
+        Ok(()) => {
+            let (kind, source) = (job.kind(), source.as_str());
+            mounted::prove(node, op, volume, (&target, Seen { kind, source })).await
+        }
         Err(error) => Err(diagnose::failed(node, op, job, (tried, error)).await),
     };
-    // A call that has not ended finds the folder gone, and mounts nothing behind anybody's back.
+    // A call that has not ended finds the folder gone, and mounts nothing.
     let is_free = || mounted::table(node, volume).is_ok_and(|t| t.top(&target).is_none());
     if result.is_err() && made && is_free() {
         let _ = std::fs::remove_dir(&target);
     }
     result
+}
+
+/// Mounts, unless that would only hang: the kernel's NFS client tries for minutes.
+async fn start(node: &Node, op: &Op, job: &Job, wanted: ShareMount) -> Result<(), HostError> {
+    if wanted.kind == ShareKind::Nfs && !job.encrypts() {
+        let port = diagnose::knock(node, job, wanted.address).await;
+        if let Some(number) = diagnose::number_of_port(port) {
+            return Err(HostError::io("mount", &wanted.target, number));
+        }
+    }
+    node.powers.shares.mount(op, wanted).await
 }
 
 fn first(name: &Resolved) -> Option<IpAddr> {
@@ -217,34 +232,6 @@ const fn who(login: &Login) -> Who {
         Login::None => Who::Nobody,
         Login::Password { .. } => Who::Key,
         Login::Ticket { .. } => Who::Ticket,
-    }
-}
-
-/// Looks whether what is mounted is what was asked for.
-async fn prove(
-    node: &Node,
-    op: &Op,
-    job: &Job,
-    (target, source): (&Path, &str),
-) -> Result<(), NodeError> {
-    let volume = job.volume.as_str();
-    let table = mounted::table(node, volume)?;
-    let top = table.top(target);
-    if top.is_some_and(|mount| node.powers.shares.is_of(mount, job.kind(), source)) {
-        return Ok(());
-    }
-    let error = NodeError::NotReady {
-        volume: volume.to_owned(),
-        why: "what is mounted is not what was asked for".to_owned(),
-    };
-    let mounter = &node.powers.mounter;
-    match mounter.unmount_all(op, target, Unmount::Plain).await {
-        Ok(()) => Err(error),
-        Err(_) => Err(NodeError::LeftMounted {
-            volume: volume.to_owned(),
-            path: target.to_owned(),
-            source: Box::new(error),
-        }),
     }
 }
 

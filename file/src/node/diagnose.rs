@@ -1,5 +1,7 @@
 //! Finding the cause of a failed mount: the questions, asked side by side and in little time.
 
+use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use azcsi_host::HostError;
@@ -112,14 +114,30 @@ fn number_of(error: &HostError) -> Option<i32> {
     }
 }
 
-async fn port(node: &Node, job: &Job, name: &Resolved) -> Port {
+/// What the number of the kernel would be; `None` for a port that answers.
+pub(super) fn number_of_port(port: Port) -> Option<io::Error> {
+    let number = match port {
+        Port::Open => return None,
+        Port::Refused => libc::ECONNREFUSED,
+        Port::Silent => libc::ETIMEDOUT,
+        Port::Unreachable => libc::EHOSTUNREACH,
+    };
+    Some(io::Error::from_raw_os_error(number))
+}
+
+/// Asks the port that the mount uses.
+pub(super) async fn knock(node: &Node, job: &Job, address: IpAddr) -> Port {
     let said = job.merged.options.words().iter();
     let said = said.filter_map(|word| word.strip_prefix("port="));
     let number = said.filter_map(|text| text.parse().ok()).next_back();
     let number = number.unwrap_or(job.kind().port());
+    node.powers.shares.knock(address, number, ASK).await
+}
+
+async fn port(node: &Node, job: &Job, name: &Resolved) -> Port {
     match name {
         Resolved::Addresses(addresses) if !addresses.is_empty() => {
-            node.powers.shares.knock(addresses[0], number, ASK).await
+            knock(node, job, addresses[0]).await
         }
         _ => Port::Unreachable,
     }

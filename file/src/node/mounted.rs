@@ -142,3 +142,34 @@ pub(super) fn make(path: &Path, volume: &str) -> Result<bool, NodeError> {
         Err(error) => Err(fail(error)),
     }
 }
+
+/// Looks whether what is mounted is what was asked for.
+pub(super) async fn prove(
+    node: &Node,
+    op: &Op,
+    volume: &str,
+    (target, wanted): (&Path, Seen<'_>),
+) -> Result<(), NodeError> {
+    let found = table(node, volume)?;
+    let top = found.top(target);
+    let is_it = |mount| {
+        let shares = &node.powers.shares;
+        shares.is_of(mount, wanted.kind, wanted.source)
+    };
+    if top.is_some_and(is_it) {
+        return Ok(());
+    }
+    let error = NodeError::NotReady {
+        volume: volume.to_owned(),
+        why: "what is mounted is not what was asked for".to_owned(),
+    };
+    let mounter = &node.powers.mounter;
+    match mounter.unmount_all(op, target, Unmount::Plain).await {
+        Ok(()) => Err(error),
+        Err(_) => Err(NodeError::LeftMounted {
+            volume: volume.to_owned(),
+            path: target.to_owned(),
+            source: Box::new(error),
+        }),
+    }
+}

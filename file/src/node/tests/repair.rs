@@ -103,6 +103,24 @@ async fn a_name_that_does_not_resolve_is_never_mounted() {
 }
 
 #[tokio::test]
+async fn nothing_is_left_hanging_in_the_kernel_when_the_port_of_nfs_is_blocked() {
+    let rig = Rig::new();
+    for (port, said) in [
+        (Port::Silent, "dropped"),
+        (Port::Refused, "nobody listens"),
+        (Port::Unreachable, "no network route"),
+    ] {
+        rig.shares.trouble.lock().unwrap().port = port;
+        let status = rig.stage(&nfs()).await.unwrap_err();
+        assert_eq!(status.code(), Code::Unavailable);
+        assert!(status.message().contains(said), "{status:?}");
+    }
+    assert!(rig.shares.mounts().is_empty(), "the kernel was asked");
+    rig.shares.trouble.lock().unwrap().port = Port::Open;
+    rig.stage(&nfs()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_refused_key_is_fetched_anew_smb_01() {
     let rig = Rig::new();
     *rig.azure.key.lock().unwrap() = Some("b2xk".to_owned());
