@@ -255,10 +255,11 @@ impl ArmClient {
         let mut asked = retry_after(first.headers());
         let mut absent = 0;
         for index in 0_usize.. {
-            self.pause(op, lro::pace(index, asked.take()))
+            let poll = self.poll_request(request, &watch).map_err(named)?;
+            let in_line = self.0.governor.has_line(&poll.buckets());
+            self.pause(op, lro::pace(index, asked.take(), in_line))
                 .await
                 .map_err(named)?;
-            let poll = self.poll_request(request, &watch).map_err(named)?;
             let response = match self.exchange(op, &poll).await {
                 Ok(response) => response,
                 // The operation goes on whether or not we can watch it.
@@ -348,7 +349,7 @@ impl ArmClient {
         let mut refreshed = false;
         let mut tried = 0;
         loop {
-            self.admit(op, request).await?;
+            self.pass(op, request).await?;
             let token = self.0.tokens.bearer(op.deadline()).await?;
             let mut http = self.build(request, &token, (op.id(), &request_id))?;
             if let Some(tokens) = self
@@ -360,21 +361,23 @@ impl ArmClient {
                 let second = tokens.bearer(op.deadline()).await?;
                 http.headers_mut().insert(AUXILIARY, bearer(&second)?);
             }
-            tried += 1;
             let sent = self.once(op, request, http).await?;
             if !refreshed && matches!(&sent, Ok(r) if r.status() == StatusCode::UNAUTHORIZED) {
                 refreshed = true;
                 self.0.tokens.refuse(&token);
                 continue;
             }
+            let outcome = outcome(&sent);
+            tried += u32::from(!outcome.is_throttled());
             let attempt = Attempt {
                 tried,
                 repeatable: request.repeatable,
                 left: op.deadline().remaining(&*self.0.clock),
                 jitter: spread(),
             };
-            let outcome = outcome(&sent);
             match (self.0.retry.decide(attempt, outcome), sent) {
+                // The gate holds it back.
+                (Verdict::Again(_), _) if outcome.is_throttled() => {}
                 (Verdict::Again(pause), _) => {
                     *doubt |= request.method != Method::GET && outcome.may_be_done();
                     self.pause(op, pause).await?;
@@ -400,12 +403,12 @@ impl ArmClient {
                 let status = response.status().as_u16();
                 tracing::debug!(call = request.name(), status, correlation = op.id(), "ARM");
                 let buckets = request.buckets();
-                self.0
-                    .governor
-                    .observe(&buckets, &remaining(response.headers()));
                 if status == 429 {
                     let error = ArmError::from_response(response);
                     self.0.governor.refused(&buckets, &error);
+                } else {
+                    let left = remaining(response.headers());
+                    self.0.governor.observe(&buckets, &left);
                 }
             }
             Err(error) => {
@@ -416,18 +419,14 @@ impl ArmClient {
     }
 
     /// Waits at the gate, if the wait is short; says so, if it is long.
-    async fn admit(&self, op: &Op, request: &ArmRequest) -> Result<(), ArmError> {
-        loop {
-            let wait = self.0.governor.admit(&request.buckets());
-            if wait.is_zero() {
-                return Ok(());
-            }
-            let left = self.left(op, "waiting for Azure's throttling to end")?;
-            if wait > self.0.retry.obey.min(left / 4) {
-                return Err(ArmError::paused(wait));
-            }
-            self.pause(op, wait).await?;
-        }
+    async fn pass(&self, op: &Op, request: &ArmRequest) -> Result<(), ArmError> {
+        let left = self.left(op, "waiting for Azure's throttling to end")?;
+        let most = self.0.retry.obey.min(left / 4);
+        let buckets = request.buckets();
+        let passed = tokio::time::timeout(left, self.0.governor.pass(&buckets, most)).await;
+        passed
+            .map_err(|_| ArmError::deadline("waiting for Azure's throttling to end"))?
+            .map_err(ArmError::paused)
     }
 
     fn build(

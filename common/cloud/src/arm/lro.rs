@@ -56,9 +56,14 @@ const PACE: [u64; 6] = [200, 800, 1500, 2500, 4000, 5000];
 const LEAST_ASKED: Duration = Duration::from_secs(1);
 const MOST_ASKED: Duration = Duration::from_secs(60);
 
-/// The pause before poll number `index`.
-pub(crate) fn pace(index: usize, asked: Option<Duration>) -> Duration {
-    let own = PACE.get(index).or(PACE.last()).copied().unwrap_or(5000);
+/// The pause before poll number `index`. While requests have to stand in line, early polls would only
+/// make the line longer: most of them find the operation still running.
+pub(crate) fn pace(index: usize, asked: Option<Duration>, in_line: bool) -> Duration {
+    let last = PACE.last().copied().unwrap_or(5000);
+    let own = match PACE.get(index) {
+        Some(own) if !in_line => *own,
+        _ => last,
+    };
     asked.map_or(Duration::from_millis(own), |asked| {
         asked.clamp(LEAST_ASKED, MOST_ASKED)
     })

@@ -9,13 +9,16 @@ use http::{HeaderMap, Method, StatusCode};
 /// How often and how patiently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Sendings of one request in all.
+    /// Sendings of one request in all, without those that Azure refused because there were too many:
+    /// they are bounded by the deadline alone, and the gate holds them back.
     pub tries: u32,
     /// Pause before the second sending; doubles each time.
     pub base: Duration,
     /// Longest pause.
     pub cap: Duration,
-    /// Longest pause that Azure may ask for and get within the call.
+    /// Longest pause that Azure may ask for and get within the call, and never more than a quarter of
+    /// the time that is left. A call that waits is cheaper for everybody than one that fails and is
+    /// made anew.
     pub obey: Duration,
 }
 
@@ -25,7 +28,7 @@ impl Default for RetryPolicy {
             tries: 4,
             base: Duration::from_millis(500),
             cap: Duration::from_secs(10),
-            obey: Duration::from_secs(5),
+            obey: Duration::from_secs(300),
         }
     }
 }
@@ -59,6 +62,14 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// Whether Azure refused it because there were too many requests.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        matches!(self, Self::Answer { status, .. } if *status == StatusCode::TOO_MANY_REQUESTS)
+    }
+}
+
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -80,7 +91,7 @@ pub enum Repeatable {
 /// One sending of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// Its number, from 1.
+    /// How many there were with it, from 1, without the throttled ones.
     pub tried: u32,
     /// Whether another one is harmless.
     pub repeatable: Repeatable,

@@ -2,15 +2,23 @@
 //!
 //! Azure counts per machine, per provider and subscription, and per subscription and verb. A pause
 //! is kept for exactly the count that ran out, so that one busy machine does not stop all others.
+//!
+//! Those that wait for the end of a pause do not leave together, or they would use up in one moment
+//! what Azure has refilled, and most of them would be refused again. They stand in a line, first come
+//! first served, and how fast it moves is learned: each success a little faster, a refusal slower.
+
+mod line;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use azcsi_types::clock::Clock;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method};
 
+use self::line::Line;
 use crate::arm::error::ArmError;
 use crate::environment::ApiFamily;
 
@@ -101,20 +109,28 @@ pub struct Remaining {
     pub count: u64,
 }
 
-/// Decides whether a request may leave, and learns from answers.
+/// Decides when a request may leave, and learns from answers.
 pub trait Governor: fmt::Debug + Send + Sync {
-    /// How long the request has to wait; zero to go at once.
-    fn admit(&self, buckets: &Buckets) -> Duration;
-    /// An answer with its remaining counts came back.
+    /// Waits until the request may leave. Where the wait is known to be longer than `most`, it is not
+    /// begun, and told instead.
+    fn pass<'a>(
+        &'a self,
+        buckets: &'a Buckets,
+        most: Duration,
+    ) -> BoxFuture<'a, Result<(), Duration>>;
+    /// Whether requests of this kind have to stand in line at the moment.
+    fn has_line(&self, buckets: &Buckets) -> bool;
+    /// An answer with its remaining counts came back, and it was no refusal.
     fn observe(&self, buckets: &Buckets, remaining: &[Remaining]);
     /// An answer said that there were too many requests.
     fn refused(&self, buckets: &Buckets, error: &ArmError);
 }
 
-/// The default governor: holds back until the pause that Azure asked for is over.
+/// The default governor: holds back until the pause that Azure asked for is over, then lets pass one
+/// after the other.
 pub struct Gate {
-    clock: std::sync::Arc<dyn Clock>,
-    until: Mutex<HashMap<Bucket, Duration>>,
+    clock: Arc<dyn Clock>,
+    lines: Mutex<HashMap<Bucket, Arc<Line>>>,
 }
 
 impl fmt::Debug for Gate {
@@ -129,37 +145,59 @@ const UNNAMED_PAUSE: Duration = Duration::from_secs(10);
 impl Gate {
     /// An open gate.
     #[must_use]
-    pub fn new(clock: std::sync::Arc<dyn Clock>) -> Self {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            until: Mutex::default(),
+            lines: Mutex::default(),
         }
+    }
+
+    /// The lines that a request has to pass, that of its resource first: one that waits there is not
+    /// in the way of others.
+    fn lines_of(&self, buckets: &Buckets) -> Vec<Arc<Line>> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        let now = self.clock.now();
+        lines.retain(|_, line| line.is_there(now));
+        let all = buckets.all();
+        all.iter().filter_map(|b| lines.get(b).cloned()).collect()
     }
 }
 
 impl Governor for Gate {
-    fn admit(&self, buckets: &Buckets) -> Duration {
-        let now = self.clock.now();
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        if until.is_empty() {
-            return Duration::ZERO;
-        }
-        until.retain(|_, instant| *instant > now);
-        let waits = buckets.all();
-        let last = waits.iter().filter_map(|bucket| until.get(bucket)).max();
-        last.map_or(Duration::ZERO, |instant| instant.saturating_sub(now))
+    fn pass<'a>(
+        &'a self,
+        buckets: &'a Buckets,
+        most: Duration,
+    ) -> BoxFuture<'a, Result<(), Duration>> {
+        Box::pin(async move {
+            for line in self.lines_of(buckets) {
+                line.pass(&*self.clock, most).await?;
+            }
+            Ok(())
+        })
     }
 
-    fn observe(&self, _buckets: &Buckets, _remaining: &[Remaining]) {}
+    fn has_line(&self, buckets: &Buckets) -> bool {
+        !self.lines_of(buckets).is_empty()
+    }
+
+    fn observe(&self, buckets: &Buckets, _remaining: &[Remaining]) {
+        for line in self.lines_of(buckets) {
+            line.succeeded();
+        }
+    }
 
     fn refused(&self, buckets: &Buckets, error: &ArmError) {
         let pause = error.retry_after().filter(|pause| !pause.is_zero());
         let pause =
             pause.unwrap_or_else(|| UNNAMED_PAUSE.mul_f64(0.75 + 0.5 * super::retry::spread()));
-        let instant = self.clock.now().saturating_add(pause);
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = until.entry(buckets.exhausted(error)).or_default();
-        *entry = instant.max(*entry);
+        let now = self.clock.now();
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = lines.entry(buckets.exhausted(error)).or_default();
+        line.refused(now, now.saturating_add(pause));
     }
 }
 

@@ -72,6 +72,9 @@ pub(crate) struct Unusual {
     pub(crate) profile: Profile,
     pub(crate) limits: Limits,
     pub(crate) managed_by_lag: Duration,
+    /// Machines besides the usual ones: `many-0`, `many-1` and so on. Every second one is an instance
+    /// of the Uniform scale set, the others stand alone.
+    pub(crate) more_machines: u32,
 }
 
 impl Default for Unusual {
@@ -80,6 +83,7 @@ impl Default for Unusual {
             profile: Profile::Instant,
             limits: Limits::default(),
             managed_by_lag: Duration::ZERO,
+            more_machines: 0,
         }
     }
 }
@@ -120,7 +124,30 @@ fn machines() -> Vec<(&'static str, Machine)> {
     ]
 }
 
-fn azure_world(kubernetes: &Kubernetes) -> azcsi_sim::World {
+fn more_machines(count: u32) -> impl Iterator<Item = (String, Machine)> {
+    let compute =
+        format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute");
+    (0..count).map(move |number| {
+        let name = format!("many-{number}");
+        let (id, kind) = if number % 2 == 0 {
+            let scale_set = format!("{compute}/virtualMachineScaleSets/uni");
+            let instance_id = (1000 + number).to_string();
+            let id = format!("{scale_set}/virtualMachines/{instance_id}");
+            let kind = MachineKind::Instance {
+                scale_set,
+                instance_id,
+            };
+            (id, kind)
+        } else {
+            let id = format!("{compute}/virtualMachines/{name}");
+            (id, MachineKind::Standalone)
+        };
+        let machine = Machine::new(&id, kind, REGION, "Standard_D4s_v5").named(&name);
+        (name, machine)
+    })
+}
+
+fn azure_world(kubernetes: &Kubernetes, more: u32) -> azcsi_sim::World {
     let mut world = azcsi_sim::World::new(SUBSCRIPTION, GROUP, REGION);
     for (name, flexible) in [("flex", true), ("uni", false)] {
         let id = format!(
@@ -136,13 +163,12 @@ fn azure_world(kubernetes: &Kubernetes) -> azcsi_sim::World {
             prefix: name.to_owned(),
         });
     }
-    for (node, machine) in machines() {
+    let usual = machines()
+        .into_iter()
+        .map(|(name, machine)| (name.to_owned(), machine));
+    for (node, machine) in usual.chain(more_machines(more)) {
         let vm: VmRef = machine.id.parse().unwrap();
-        kubernetes
-            .machines
-            .lock()
-            .unwrap()
-            .insert(node.to_owned(), vm);
+        kubernetes.machines.lock().unwrap().insert(node, vm);
         world.add_machine(machine.zoned(Some("1")));
     }
     world
@@ -209,7 +235,7 @@ impl World {
         let mut options = SimOptions::new(Arc::clone(&clock));
         options.profile = unusual.profile;
         options.managed_by_lag = unusual.managed_by_lag;
-        let sim = Sim::new(azure_world(&kubernetes), options);
+        let sim = Sim::new(azure_world(&kubernetes, unusual.more_machines), options);
         let line = Line::new(sim.clone());
         let told = Arc::new(Told::default());
         let (controller, migration) =

@@ -182,8 +182,10 @@ fn the_resource_itself_tells_by_its_state() {
 
 #[test]
 fn polls_begin_fast_and_slow_down_unless_azure_says_when() {
-    let own: Vec<u128> = (0..8).map(|i| pace(i, None).as_millis()).collect();
+    let own: Vec<u128> = (0..8).map(|i| pace(i, None, false).as_millis()).collect();
     assert_eq!(own, [200, 800, 1500, 2500, 4000, 5000, 5000, 5000]);
-    let asked = |s| pace(0, Some(Duration::from_secs(s))).as_secs();
+    let behind: Vec<u128> = (0..2).map(|i| pace(i, None, true).as_millis()).collect();
+    assert_eq!(behind, [5000, 5000]);
+    let asked = |s| pace(0, Some(Duration::from_secs(s)), false).as_secs();
     assert_eq!([0, 1, 30, 3600].map(asked), [1, 1, 30, 60]);
 }

@@ -25,6 +25,12 @@ fn throttled(code: &str, target: &str) -> ArmError {
     ArmError::from_response(&answer_with(429, &[("retry-after", "20")], &body))
 }
 
+/// How long a request would have to wait. It does not.
+async fn wait(gate: &Gate, buckets: &Buckets) -> Duration {
+    let told = gate.pass(buckets, Duration::ZERO).await;
+    told.err().unwrap_or_default()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pause_stops_exactly_what_azure_counts_together() {
     let read = Buckets {
@@ -56,10 +62,18 @@ async fn a_pause_stops_exactly_what_azure_counts_together() {
     ] {
         let gate = Gate::new(TestClock::start());
         gate.refused(&write("a"), &throttled(code, target));
-        let waits = [&write("a"), &write("b"), &disk, &read].map(|b| gate.admit(b));
-        assert_eq!(waits, expected, "{code} {target}");
+        for (buckets, expected) in [&write("a"), &write("b"), &disk, &read]
+            .into_iter()
+            .zip(expected)
+        {
+            assert_eq!(
+                wait(&gate, buckets).await,
+                expected,
+                "{code} {target} {buckets:?}"
+            );
+        }
         tokio::time::advance(pause).await;
-        assert_eq!(gate.admit(&write("a")), none);
+        assert_eq!(wait(&gate, &write("a")).await, none);
     }
 }
 
@@ -72,8 +86,12 @@ async fn a_count_of_one_disk_does_not_stop_the_others() {
     for (target, other_waits) in [("UpdateDiskResource", false), ("", true)] {
         let gate = Gate::new(TestClock::start());
         gate.refused(&disk("a"), &throttled("TooManyRequests", target));
-        assert!(!gate.admit(&disk("a")).is_zero());
-        assert_eq!(!gate.admit(&disk("b")).is_zero(), other_waits, "{target}");
+        assert!(!wait(&gate, &disk("a")).await.is_zero());
+        assert_eq!(
+            !wait(&gate, &disk("b")).await.is_zero(),
+            other_waits,
+            "{target}"
+        );
     }
 }
 
@@ -82,8 +100,66 @@ async fn a_refusal_without_a_pause_still_closes_the_gate() {
     let gate = Gate::new(TestClock::start());
     let error = ArmError::from_response(&answer_with(429, &[], ""));
     gate.refused(&write("a"), &error);
-    let wait = gate.admit(&write("a")).as_secs_f64();
+    let wait = wait(&gate, &write("a")).await.as_secs_f64();
     assert!((7.5..=12.5).contains(&wait), "{wait}");
+}
+
+/// When each of so many that come together leaves, in milliseconds from now.
+async fn leave(gate: &Gate, count: usize) -> Vec<u128> {
+    let start = tokio::time::Instant::now();
+    let all = (0..count).map(async |_| {
+        gate.pass(&write("a"), Duration::MAX).await.unwrap();
+        start.elapsed().as_millis()
+    });
+    futures_util::future::join_all(all).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_wait_leave_one_after_the_other_and_a_new_pause_stops_the_rest() {
+    let gate = Gate::new(TestClock::start());
+    let refusal = || throttled("TooManyRequests", "UpdateVMSubscription");
+    gate.refused(&write("a"), &refusal());
+    // Those that left together with the first teach nothing new.
+    gate.refused(&write("b"), &refusal());
+    assert_eq!(leave(&gate, 3).await, [20_000, 20_040, 20_080]);
+    tokio::time::advance(Duration::from_millis(10)).await;
+    let again = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        gate.refused(&write("b"), &refusal());
+    };
+    let (left, ()) = tokio::join!(leave(&gate, 3), again);
+    assert_eq!(left, [30, 20_050, 20_100]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_gets_faster_with_successes_and_ends_with_calm() {
+    let gate = Gate::new(TestClock::start());
+    gate.refused(
+        &write("a"),
+        &throttled("TooManyRequests", "UpdateVMSubscription"),
+    );
+    for _ in 0..500 {
+        gate.observe(&write("c"), &[]);
+    }
+    assert_eq!(leave(&gate, 3).await, [20_000, 20_020, 20_040]);
+    assert!(gate.has_line(&write("b")));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert!(!gate.has_line(&write("b")));
+    assert_eq!(leave(&gate, 3).await, [0, 0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_is_too_long_is_not_joined() {
+    let gate = Gate::new(TestClock::start());
+    gate.refused(
+        &write("a"),
+        &throttled("TooManyRequests", "UpdateVMSubscription"),
+    );
+    let most = Duration::from_millis(20_050);
+    let a = write("a");
+    let all = (0..3).map(|_| gate.pass(&a, most));
+    let told = futures_util::future::join_all(all).await;
+    assert_eq!(told, [Ok(()), Ok(()), Err(Duration::from_millis(20_080))]);
 }
 
 #[test]

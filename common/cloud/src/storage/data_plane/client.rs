@@ -114,7 +114,6 @@ impl Files {
         let mut tried = 0;
         loop {
             let (http, token) = self.build(op, request).await?;
-            tried += 1;
             let sent = self.once(op, request, http).await?;
             let refused = matches!(&sent, Ok(r) if r.status() == StatusCode::UNAUTHORIZED);
             if let (true, false, Some((tokens, token))) = (refused, refreshed, token) {
@@ -122,13 +121,14 @@ impl Files {
                 tokens.refuse(&token);
                 continue;
             }
+            let outcome = outcome(&sent);
+            tried += u32::from(!outcome.is_throttled());
             let attempt = Attempt {
                 tried,
                 repeatable: request.repeatable,
                 left: op.deadline().remaining(&*self.0.clock),
                 jitter: spread(),
             };
-            let outcome = outcome(&sent);
             match (self.0.retry.decide(attempt, outcome), sent) {
                 (Verdict::Again(pause), _) => {
                     let reads = request.method == Method::GET || request.method == Method::HEAD;

@@ -11,3 +11,4 @@ mod known_disks;
 mod lifecycle;
 mod migrated;
 mod notices;
+mod storm;
