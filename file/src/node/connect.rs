@@ -105,10 +105,13 @@ pub(super) async fn mount(
             cause: Cause::KeyRefused | Cause::Denied,
             ..
         }) if age == Age::Kept => {
-            // The key was rotated since it was fetched, and is forgotten now.
-            tracing::info!(volume = job.volume.as_str(), "the key is fetched anew");
-            let held = login::hold(node, op, job, job.plan(node)?).await?;
-            Box::pin(attempt(node, op, job, (target, options, held))).await
+            // The key was rotated since it was kept, and is forgotten now.
+            let plan = login::anew(job.plan(node)?);
+            match login::hold(node, op, job, plan).await {
+                Ok(held) => Box::pin(attempt(node, op, job, (target, options, held))).await,
+                // That it was refused says more than that no other can be had.
+                Err(_) => first,
+            }
         }
         _ => first,
     }

@@ -31,7 +31,8 @@ pub(super) struct Held {
 pub(super) enum Age {
     /// As its source has it now.
     Fresh,
-    /// Fetched some time ago: it may have been rotated since.
+    /// Fetched some time ago, or from a Secret that nobody has to keep up to date: it may have been
+    /// rotated since.
     Kept,
 }
 
@@ -70,6 +71,19 @@ pub(super) async fn hold(node: &Node, op: &Op, job: &Job, plan: Plan) -> Result<
     Ok(by_key(job, login))
 }
 
+/// The plan when a key was refused that may have been rotated: whoever may fetch it does.
+pub(super) fn anew(plan: Plan) -> Plan {
+    match plan {
+        Plan::Secret {
+            instead: Some(of), ..
+        } => Plan::Fetched {
+            of,
+            by: Identity::Node,
+        },
+        other => other,
+    }
+}
+
 /// A login with a key. With a server that the volume names, the user may be anybody's.
 fn by_key(job: &Job, (login, age): (Login, Age)) -> Held {
     let account = login.user.parse().ok().or(job.share.account.clone());
@@ -98,6 +112,7 @@ async fn from_secret(
 ) -> Result<(Login, Age), Unanswered> {
     let read = node.ports.secret(op, at).await;
     let problem = match read {
+        Ok(Some(login)) if instead.is_some() => return Ok((login, Age::Kept)),
         Ok(Some(login)) => return Ok((login, Age::Fresh)),
         Ok(None) => Unanswered::because(
             format!("the Secret {}/{} does not exist", at.namespace, at.name),

@@ -13,6 +13,7 @@ use azcsi_proto::csi::v1::{
 use azcsi_rig::csi::reply;
 
 use crate::lab::Lab;
+use crate::wait::until;
 use crate::wire::Span;
 
 const GIB: i64 = 1 << 30;
@@ -190,6 +191,27 @@ impl Lab {
         };
         let result = node.csi().node_stage_volume(request).await;
         reply("NodeStageVolume", result).map(drop)
+    }
+
+    /// NodeStageVolume as kubelet calls it: again while the device has not come. For many disks at
+    /// once on a busy host, which brings the last one later than a single call waits.
+    ///
+    /// # Errors
+    /// Any other status.
+    pub async fn stage_patiently(
+        &self,
+        volume: &Volume,
+        node: usize,
+        publish_context: &HashMap<String, String>,
+    ) -> Result<()> {
+        until("the device of a volume", || async {
+            match self.stage(volume, node, publish_context).await {
+                Ok(()) => Ok(Some(())),
+                Err(error) if format!("{error:#}").contains("no device has appeared") => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+        .await
     }
 
     /// NodePublishVolume.

@@ -163,6 +163,25 @@ async fn a_key_that_was_rotated_since_it_was_fetched_costs_no_failure_smb_01() {
     assert_eq!(asked.iter().filter(|q| q.starts_with("key")).count(), 1);
 }
 
+#[tokio::test]
+async fn a_secret_with_a_rotated_key_gives_way_to_the_nodes_identity_smb_01() {
+    let rig = Rig::new();
+    let mut volume = smb();
+    volume.secrets.clear();
+    let name = "azure-storage-account-acct1-secret";
+    rig.azure.put_secret("ns", name, ("acct1", "b2xk"));
+    *rig.azure.key.lock().unwrap() = Some("bmV3".to_owned());
+    rig.shares.refuses(&["b2xk"]);
+    rig.stage(&volume).await.unwrap();
+    rig.unstage(&volume).await.unwrap();
+    // An identity that may not list keys leaves the first answer: update the Secret.
+    *rig.azure.key.lock().unwrap() = None;
+    rig.shares.refuses(&["b2xk", "bmV3"]);
+    let status = rig.stage(&volume).await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied);
+    assert!(status.message().contains("cannot mount"), "{status:?}");
+}
+
 const DEAD: Liveness = Liveness::Dead(libc::EHOSTDOWN);
 
 #[tokio::test]

@@ -133,10 +133,16 @@ pub(super) async fn burst_nvme(lab: &mut Lab) -> Result<()> {
     burst(lab, NVME).await
 }
 
+async fn up(lab: &Lab, volume: &Volume, node: usize) -> Result<()> {
+    let context = lab.attach(volume, node).await?;
+    lab.stage_patiently(volume, node, &context).await?;
+    lab.publish(volume, node, &context).await
+}
+
 async fn burst(lab: &Lab, node: usize) -> Result<()> {
     let wishes = (0..MOST).map(|n| lab.create(Wish::new(&format!("burst-{node}-{n}"), 1, block())));
     let volumes = try_join_all(wishes).await?;
-    try_join_all(volumes.iter().map(|volume| lab.bring_up(volume, node))).await?;
+    try_join_all(volumes.iter().map(|volume| up(lab, volume, node))).await?;
     let numbered: Vec<(u64, &Volume)> = (100..).zip(&volumes).collect();
     for (seed, volume) in &numbered {
         lab.fill(node, &volume.span("", 1, *seed)).await?;
