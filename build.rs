@@ -1,4 +1,4 @@
-//! Compiles `proto/csi.proto` with a compiler written in Rust, so that no `protoc` is needed.
+//! Compiles the files of `proto` with a compiler written in Rust, so that no `protoc` is needed.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use prost::Message;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=proto/csi.proto");
+    println!("cargo::rerun-if-changed=proto/pluginregistration.proto");
     let descriptors = protox::compile(["csi.proto"], ["proto"])?;
     #[expect(
         clippy::disallowed_methods,
@@ -20,5 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tonic_prost_build::configure()
         .compile_well_known_types(false)
         .compile_fds(descriptors)?;
+    let registration = protox::compile(["pluginregistration.proto"], ["proto"])?;
+    tonic_prost_build::configure().compile_fds(registration)?;
     Ok(())
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use azcsi_cloud::config::Env;
 use azcsi_rpc::Endpoint;
 use azcsi_rpc::goflags::{KLOG, go_style, normalise};
+use azcsi_rpc::registrar::Registrar;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::model::volume_context::GroupChange;
@@ -183,6 +184,10 @@ pub struct Config {
     pub endpoint: Endpoint,
     /// Where `/metrics` and `/healthz` are served.
     pub metrics: Option<SocketAddr>,
+    /// Where they are served too, for probes of the machine.
+    pub health: Option<SocketAddr>,
+    /// How the driver registers itself with kubelet; `None` to leave that to a sidecar.
+    pub registrar: Option<Registrar>,
     /// How loud the log is.
     pub verbosity: u8,
     /// Threads of the controller.

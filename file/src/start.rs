@@ -77,8 +77,13 @@ async fn serve_on(
     serve_pages(config, &base, &listener).await?;
     readiness.set(Health::Ready);
     tracing::info!(version = VERSION, mode = ?config.mode, endpoint = %config.endpoint, "serving");
+    // From here on kubelet may call; what comes before the first answer waits in the socket.
+    let registrar = config.registrar.clone();
+    let registered = registrar.map(|registrar| registrar.start(&base.metrics, METRICS));
     let serving = Serving::new(base.clock, base.metrics);
-    azcsi_rpc::server::serve(listener, routes, &dispatcher, serving, stop).await?;
+    let served = azcsi_rpc::server::serve(listener, routes, &dispatcher, serving, stop).await;
+    drop(registered);
+    served?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -148,21 +153,22 @@ fn capabilities() -> PluginCapabilities {
     .collect()
 }
 
-/// Serves `/metrics` and `/healthz` in the background, if an address is given.
+/// Serves `/metrics` and `/healthz` in the background, on each address that is given.
 async fn serve_pages(config: &Config, base: &Base, csi: &Listener) -> Result<(), StartError> {
-    let Some(address) = config.metrics else {
-        return Ok(());
-    };
-    let refused = |source| StartError::Metrics { address, source };
-    let listener = tokio::net::TcpListener::bind(address)
-        .await
-        .map_err(refused)?;
     let endpoint = csi.endpoint().unwrap_or_else(|| config.endpoint.clone());
     let pages = Pages::new(
         Arc::clone(&base.metrics),
         Arc::new(SocketProbe::new(endpoint)),
     );
-    // Until the process ends: the drain is watched by it as well.
-    tokio::spawn(web::serve(listener, pages, std::future::pending()));
+    let both = [config.metrics, config.health].into_iter().flatten();
+    // The same address twice is one listener.
+    for address in std::collections::BTreeSet::from_iter(both) {
+        let refused = |source| StartError::Metrics { address, source };
+        let listener = tokio::net::TcpListener::bind(address)
+            .await
+            .map_err(refused)?;
+        // Until the process ends: the drain is watched by it as well.
+        tokio::spawn(web::serve(listener, pages.clone(), std::future::pending()));
+    }
     Ok(())
 }

@@ -17,6 +17,7 @@
 //! | [`metrics`] | what is counted, and under which name |
 //! | [`operations`] | running operations, which outlive their calls |
 //! | [`probe`] | the health check that asks over the real socket |
+//! | [`registrar`] | the plugin makes itself known to kubelet |
 //! | [`redact`] | what a logged request may show |
 //! | [`status`] | the one table from faults to gRPC codes |
 //! | [`validate`] | field rules that both drivers share |
@@ -44,6 +45,7 @@ pub mod metrics;
 pub mod operations;
 pub mod probe;
 pub mod redact;
+pub mod registrar;
 pub mod server;
 pub mod status;
 pub mod validate;

@@ -91,7 +91,7 @@ impl Listener {
 ///
 /// The mode is set on the socket before it has a name: Linux gives the file the mode of the socket
 /// (less the umask), so there is no moment at which others could connect.
-fn bind_private(path: &Path) -> io::Result<UnixListener> {
+pub(crate) fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let socket = UnixSocket::new_stream()?;
     let handle = File::from(socket.as_fd().try_clone_to_owned()?);
     handle.set_permissions(std::fs::Permissions::from_mode(0o600))?;
@@ -100,7 +100,7 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Removes a socket that nobody serves.
-async fn remove_stale(path: &Path) -> Result<(), BindError> {
+pub(crate) async fn remove_stale(path: &Path) -> Result<(), BindError> {
     let Ok(before) = path.symlink_metadata() else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ pub(crate) struct SocketFile {
 }
 
 impl SocketFile {
-    fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let metadata = path.symlink_metadata()?;
         Ok(Self {
             path: path.to_owned(),
@@ -146,12 +146,24 @@ impl SocketFile {
         })
     }
 
+    /// Gives the file another name, in the place of what has that name.
+    pub(crate) fn renamed(self, path: &Path) -> io::Result<Self> {
+        std::fs::rename(&self.path, path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            ..self
+        })
+    }
+
+    /// Whether the file of that name is still this one.
+    pub(crate) fn is_there(&self) -> bool {
+        let now = self.path.symlink_metadata();
+        now.is_ok_and(|now| (now.dev(), now.ino()) == (self.device, self.inode))
+    }
+
     /// Removes the file if it is still this one, and not already that of a successor.
     pub(crate) fn remove(&self) {
-        let Ok(now) = self.path.symlink_metadata() else {
-            return;
-        };
-        if (now.dev(), now.ino()) != (self.device, self.inode) {
+        if !self.is_there() {
             return;
         }
         if let Err(error) = std::fs::remove_file(&self.path) {

@@ -1,10 +1,13 @@
 //! From the flags as they were typed to what the program runs with: what belongs together is checked
 //! together.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::args::{CloudArgs, ControllerArgs, KubernetesArgs, LowArgs, NodeArgs};
+use azcsi_rpc::registrar::{Registrar, RegistrarArgs};
+
+use super::args::{CloudArgs, ControllerArgs, KubernetesArgs, LowArgs, NodeArgs, ServerArgs};
 use super::parse::{address, duration, sizes};
 use super::{
     Cloud, Command, Config, ConfigError, Controller, Environment, Kubernetes, Mode, Node, PreStop,
@@ -28,7 +31,7 @@ impl LowArgs {
         environment: &Environment,
         mut warnings: Vec<String>,
     ) -> Result<Command, ConfigError> {
-        let driver = self.server.driver;
+        let driver = self.server.driver.clone();
         if self.server.version {
             return Ok(Command::Version { driver });
         }
@@ -56,15 +59,15 @@ impl LowArgs {
         let resize = self.controller.enable_disk_online_resize;
         let node = self.node.resolve(resize)?;
         let mode = mode(self.role, self.server.mode, &node)?;
-        let metrics = match self.server.metrics_address.trim() {
-            "" => None,
-            text => Some(address(text).map_err(|why| wrong("metrics-address", text, &why))?),
-        };
+        let (metrics, health) = self.server.pages()?;
+        let registrar = registrar(self.registrar, &self.server, mode)?;
         Ok(Command::Serve(Box::new(Config {
             mode,
             driver,
             endpoint: self.server.endpoint,
             metrics,
+            health,
+            registrar,
             verbosity: self.server.verbosity,
             threads: usize::try_from(self.server.max_procs.clamp(1, 64)).unwrap_or(2),
             kubernetes,
@@ -73,6 +76,41 @@ impl LowArgs {
             node,
             warnings,
         })))
+    }
+}
+
+impl ServerArgs {
+    /// Where to serve metrics and health, and where for the machine only.
+    fn pages(&self) -> Result<(Option<SocketAddr>, Option<SocketAddr>), ConfigError> {
+        Ok((
+            listen("metrics-address", &self.metrics_address)?,
+            listen("health-address", &self.health_address)?,
+        ))
+    }
+}
+
+/// The registration with kubelet, which knows nodes only.
+fn registrar(
+    args: RegistrarArgs,
+    server: &ServerArgs,
+    mode: Mode,
+) -> Result<Option<Registrar>, ConfigError> {
+    let registrar = args.resolve(&server.driver, &server.endpoint);
+    let registrar = registrar.map_err(ConfigError::Wrong)?;
+    if registrar.is_some() && !mode.has_node() {
+        let text = "--built-in-registrar needs the node service: kubelet registers no other";
+        return Err(ConfigError::Wrong(text.to_owned()));
+    }
+    Ok(registrar)
+}
+
+/// Where to listen, if anywhere.
+fn listen(flag: &str, text: &str) -> Result<Option<SocketAddr>, ConfigError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => address(text)
+            .map(Some)
+            .map_err(|why| wrong(flag, text, &why)),
     }
 }
 

@@ -136,6 +136,26 @@ fn the_node_chart_is_read() {
 }
 
 #[test]
+fn a_node_registers_itself_where_it_is_told_to() {
+    assert_eq!(serve(&["--nodeid=n"]).registrar, None);
+    let config = serve(&[
+        "--nodeid=n",
+        "--endpoint=unix:///csi/csi.sock",
+        "--drivername=test.csi.azure.com",
+        "--built-in-registrar",
+        "--health-address=localhost:29603",
+    ]);
+    let registrar = config.registrar.unwrap();
+    assert_eq!(registrar.driver, "test.csi.azure.com");
+    assert_eq!(
+        registrar.endpoint,
+        Path::new("/var/lib/kubelet/plugins/test.csi.azure.com/csi.sock")
+    );
+    assert_eq!(registrar.folder, Path::new("/registration"));
+    assert_eq!(config.health, Some("127.0.0.1:29603".parse().unwrap()));
+}
+
+#[test]
 fn services_are_chosen_by_word_by_flag_or_by_the_nodes_name() {
     for (args, mode) in [
         (vec!["controller"], Mode::Controller),
@@ -177,6 +197,22 @@ const WRONG: &[(&[&str], [&str; 3])] = &[
     (
         &["--metrics-address=29604"],
         ["29604", "--metrics-address", "a port"],
+    ),
+    (
+        &["--health-address=x"],
+        ["'x'", "--health-address", "a port"],
+    ),
+    (
+        &["controller", "--built-in-registrar"],
+        ["--built-in-registrar", "node service", "kubelet"],
+    ),
+    (
+        &[
+            "--nodeid=n",
+            "--built-in-registrar",
+            "--endpoint=tcp://127.0.0.1:1",
+        ],
+        ["--built-in-registrar", "Unix socket", "--endpoint"],
     ),
     (
         &["--drivername=a/b"],

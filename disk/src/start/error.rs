@@ -28,7 +28,7 @@ pub enum StartError {
     #[error(transparent)]
     Kube(#[from] KubeError),
     /// Metrics.
-    #[error("cannot serve metrics on {address}")]
+    #[error("cannot serve metrics and health on {address}")]
     Metrics {
         /// The address.
         address: SocketAddr,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use azcsi_cloud::environment::IMDS;
 use azcsi_rpc::Endpoint;
+use azcsi_rpc::registrar::RegistrarArgs;
 use azcsi_types::keys::FILE_DRIVER;
 use clap::{ArgAction, Args, Parser};
 
@@ -36,6 +37,8 @@ pub struct LowArgs {
     pub(super) controller: ControllerArgs,
     #[command(flatten)]
     pub(super) node: NodeArgs,
+    #[command(flatten)]
+    pub(super) registrar: RegistrarArgs,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +57,9 @@ pub(super) struct ServerArgs {
     /// Where to serve /metrics and /healthz; empty to serve neither.
     #[arg(long, default_value = "", value_name = "HOST:PORT")]
     pub(super) metrics_address: String,
+    /// Where to serve them too, for probes of the machine only; empty not to.
+    #[arg(long, default_value = "", value_name = "HOST:PORT")]
+    pub(super) health_address: String,
     /// How loud the log is, 0 to 10.
     #[arg(long = "v", default_value = "2", value_parser = verbosity, value_name = "N")]
     pub(super) verbosity: u8,

@@ -1,6 +1,7 @@
 //! From the flags as they were typed to what the program runs with: what belongs together is checked
 //! together.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,15 +33,21 @@ impl LowArgs {
         let kubernetes = self.kubernetes.resolve();
         let node = self.node.resolve()?;
         let mode = mode(self.role, self.server.mode, &node)?;
-        let metrics = match self.server.metrics_address.trim() {
-            "" => None,
-            text => Some(address(text).map_err(|why| wrong("metrics-address", text, &why))?),
-        };
+        let metrics = listen("metrics-address", &self.server.metrics_address)?;
+        let health = listen("health-address", &self.server.health_address)?;
+        let registrar = self.registrar.resolve(&driver, &self.server.endpoint);
+        let registrar = registrar.map_err(ConfigError::Wrong)?;
+        if registrar.is_some() && !mode.has_node() {
+            let text = "--built-in-registrar needs the node service: kubelet registers no other";
+            return Err(ConfigError::Wrong(text.to_owned()));
+        }
         Ok(Command::Serve(Box::new(Config {
             mode,
             driver,
             endpoint: self.server.endpoint,
             metrics,
+            health,
+            registrar,
             verbosity: self.server.verbosity,
             threads: usize::try_from(self.server.max_procs.clamp(1, 64)).unwrap_or(2),
             kubernetes,
@@ -49,6 +56,16 @@ impl LowArgs {
             node,
             warnings,
         })))
+    }
+}
+
+/// Where to listen, if anywhere.
+fn listen(flag: &str, text: &str) -> Result<Option<SocketAddr>, ConfigError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => address(text)
+            .map(Some)
+            .map_err(|why| wrong(flag, text, &why)),
     }
 }
 

@@ -43,6 +43,22 @@ fn a_chart_of_old_starts_and_retired_flags_are_told() {
     assert_eq!(config.mode, Mode::Node);
     assert_eq!(config.node.permissions, 0o750);
     assert_eq!(config.warnings.len(), 3, "{:?}", config.warnings);
+    assert_eq!(config.registrar, None);
+}
+
+#[test]
+fn a_node_registers_itself_where_it_is_told_to() {
+    let config = config(&[
+        "--nodeid=node-1",
+        "--built-in-registrar=true",
+        "--registration-dir=/var/lib/kubelet/plugins_registry",
+        "--health-address=localhost:29613",
+    ]);
+    let registrar = config.registrar.unwrap();
+    assert_eq!(registrar.driver, "file.csi.azure.com");
+    assert!(registrar.endpoint.ends_with("file.csi.azure.com/csi.sock"));
+    assert!(registrar.folder.ends_with("plugins_registry"));
+    assert_eq!(config.health, Some("127.0.0.1:29613".parse().unwrap()));
 }
 
 #[test]
@@ -55,6 +71,8 @@ fn a_wrong_value_names_its_flag() {
         &["--inline-volume-secret-authz=maybe"],
         &["--drivername="],
         &["--metrics-address=nowhere"],
+        &["--health-address=nowhere"],
+        &["--built-in-registrar"],
         &["--no-such-flag"],
     ] {
         let ConfigError::Wrong(line) = parse(flags).unwrap_err() else {
