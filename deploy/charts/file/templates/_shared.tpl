@@ -95,12 +95,12 @@ topologySpreadConstraints:
   {{- end }}
 {{- end -}}
 
-{{/* Address of the liveness probe's page. On the network of the machine it is for the machine only. */}}
+{{/* Address of the page for liveness probes. On the network of the machine it is for the machine only. */}}
 {{- define "azcsi.healthAddress" -}}
 {{- if .host -}}
---http-endpoint=localhost:{{ .port }}
+localhost:{{ .port }}
 {{- else -}}
---http-endpoint=:{{ .port }}
+:{{ .port }}
 {{- end -}}
 {{- end -}}
 
