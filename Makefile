@@ -92,6 +92,23 @@ contract: setup ## the simulator against official Azure clients and the models o
 deploy-check: ## charts, manifests and examples without a cluster (builds helm once)
 	@test/deploy/check.sh
 
+.PHONY: image
+image: setup ## the drivers' images as archives for containerd, in target/image (no engine, no registry)
+	$(CARGO) build --quiet --locked --release -p azcsi-disk -p azcsi-file
+	@deploy/image/build.sh disk $(TARGET)/release/azuredisk-csi $(TARGET)/image
+	@deploy/image/build.sh file $(TARGET)/release/azurefile-csi $(TARGET)/image
+
+.PHONY: e2e
+e2e: setup ## the charts on a real Kubernetes with the real sidecars (E2E='--only life': a selection)
+	@test/setup/e2e.sh
+	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-e2e
+	programs="$$(test/e2e/build.sh --all)"; helm="$$(test/deploy/build.sh helm)"; \
+	rm -rf $(TARGET)/e2e-images; test/e2e/images.sh "$$programs" $(TARGET)/e2e-images; \
+	deploy/image/build.sh disk $(TARGET)/debug/azuredisk-csi $(TARGET)/e2e-driver e2e; \
+	ln $(TARGET)/e2e-driver/azuredisk-csi-e2e.tar $(TARGET)/e2e-images/; \
+	$(AS_ROOT) $(TARGET)/debug/azcsi-e2e --bin $(TARGET)/debug --programs "$$programs" --helm "$$helm" \
+	  --images $(TARGET)/e2e-images --deploy deploy $(E2E)
+
 .PHONY: demo
 demo: setup ## a volume's whole life on real devices, told while it happens (DEMO_FAST=1: quickly)
 	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-demo

@@ -48,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["azcsi-cloud", "azcsi-rpc", "azcsi-types"],
     ),
     ("azcsi-sanity", &["azcsi-proto", "azcsi-rig"]),
+    ("azcsi-e2e", &["azcsi-rig"]),
     ("azcsi-it", &["azcsi-types"]),
 ];
 

@@ -1,0 +1,11 @@
+//go:build tools
+
+// Package tools pins the programs of this module: an imported main package makes go.mod and go.sum
+// cover it and all that it needs.
+package tools
+
+import (
+	_ "github.com/containerd/containerd/v2/cmd/containerd"
+	_ "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"
+	_ "github.com/containerd/containerd/v2/cmd/ctr"
+)
