@@ -138,7 +138,12 @@ pub(crate) fn judge(watch: &Watch, response: &Response<Bytes>) -> Step {
     match watch {
         Watch::Status { .. } if matches!(status.as_u16(), 404 | 410) => Step::Forgotten,
         Watch::Location { .. } if matches!(status.as_u16(), 404 | 410) => Step::Forgotten,
-        _ if !status.is_success() => Step::Failed(ArmError::from_response(response)),
+        // The address of a result answers with the failure of the operation.
+        Watch::Location { .. } if !status.is_success() => {
+            Step::Failed(ArmError::from_response(response))
+        }
+        // Elsewhere the look was refused; the operation goes on whether or not we can watch it.
+        _ if !status.is_success() => Step::Failed(ArmError::from_response(response).in_doubt()),
         Watch::Status { url, .. } => judge_status(url, response),
         Watch::Location { url } => judge_location(url, response),
         Watch::Resource => judge_resource(response),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azcsi_types::fault::{Fault, Faulty as _};
 use bytes::Bytes;
 use http::{Method, Response};
 
@@ -104,6 +105,23 @@ fn a_status_document_is_read_whatever_its_case() {
         ),
     ] {
         assert_eq!(step(&watch, &answer(code, body)), expected, "{code} {body}");
+    }
+}
+
+#[test]
+fn a_refused_look_at_an_operation_says_nothing_of_its_end() {
+    let refused = answer(403, r#"{"error":{"code":"AuthorizationFailed"}}"#);
+    let status = Watch::Status {
+        url: U.to_owned(),
+        result: None,
+    };
+    let result = Watch::Location { url: U.to_owned() };
+    for (watch, doubt) in [(status, true), (Watch::Resource, true), (result, false)] {
+        let Step::Failed(error) = judge(&watch, &refused) else {
+            panic!("{watch:?}");
+        };
+        assert_eq!(error.is_in_doubt(), doubt, "{watch:?}");
+        assert_eq!(error.fault() == Fault::Unavailable, doubt, "{watch:?}");
     }
 }
 

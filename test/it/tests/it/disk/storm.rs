@@ -17,6 +17,7 @@ use crate::world::{Unusual, World};
 /// nothing of disk and machine takes four (disk, machine, two looks at the operation).
 const NODES_PER_MINUTE: u32 = 300;
 
+#[expect(clippy::disallowed_methods, reason = "a knob of this test only")]
 fn nodes() -> u32 {
     let wanted = std::env::var("AZCSI_STORM_NODES");
     wanted.map_or(150, |text| {
