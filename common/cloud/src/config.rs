@@ -94,6 +94,22 @@ pub struct CloudConfig {
     /// Identity file of the managed data plane.
     #[serde(rename = "aadMSIDataPlaneIdentityPath")]
     pub aad_msi_data_plane_identity_path: String,
+    /// Virtual network of the cluster.
+    #[serde(deserialize_with = "trimmed")]
+    pub vnet_name: String,
+    /// Its resource group, if it is another one.
+    #[serde(deserialize_with = "trimmed")]
+    pub vnet_resource_group: String,
+    /// Subnet of the nodes.
+    #[serde(deserialize_with = "trimmed")]
+    pub subnet_name: String,
+    /// Subscription of network resources, if it is another one.
+    #[serde(
+        rename = "networkResourceSubscriptionID",
+        alias = "networkResourceSubscriptionId",
+        deserialize_with = "trimmed"
+    )]
+    pub network_resource_subscription_id: String,
     /// Tenant of network resources, if it is another one.
     #[serde(rename = "networkResourceTenantID", alias = "networkResourceTenantId")]
     pub network_resource_tenant_id: String,
@@ -228,6 +244,10 @@ pub fn normal_location(location: &str) -> String {
 
 fn location<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(normal_location(&crate::wire::scalar(deserializer)?))
+}
+
+fn trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(crate::wire::scalar(deserializer)?.trim().to_owned())
 }
 
 fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Secret>, D::Error> {

@@ -139,3 +139,6 @@ fn azure(error: &ArmError) -> Fault {
     }
     error.fault()
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,6 @@ use azcsi_types::fault::report;
 use super::Base;
 use super::error::StartError;
 use crate::config::{Cloud as Wanted, Config};
-use crate::controller::HomeNetwork;
 use crate::version::VERSION;
 
 /// Key of the Secret.
@@ -33,8 +32,6 @@ pub struct Cloud {
     pub environment: Environment,
     /// The way to it.
     pub transport: Arc<dyn Transport>,
-    /// The network of the cluster.
-    pub network: HomeNetwork,
 }
 
 impl Cloud {
@@ -65,7 +62,6 @@ pub async fn build(config: &Config, base: &Base) -> Result<Cloud, StartError> {
             config: None,
             environment,
             transport,
-            network: HomeNetwork::default(),
         });
     };
     let name = &found.source_name;
@@ -83,23 +79,7 @@ pub async fn build(config: &Config, base: &Base) -> Result<Cloud, StartError> {
         config: Some(cloud),
         environment,
         transport,
-        network: network(text),
     })
-}
-
-/// The keys of a configuration in JSON that tell the cluster's network.
-fn network(text: &str) -> HomeNetwork {
-    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let word = |key: &str| {
-        let found = value.get(key).and_then(serde_json::Value::as_str);
-        found.unwrap_or_default().trim().to_owned()
-    };
-    HomeNetwork {
-        subscription: word("networkResourceSubscriptionID"),
-        resource_group: word("vnetResourceGroup"),
-        name: word("vnetName"),
-        subnet: word("subnetName"),
-    }
 }
 
 /// Where a configuration may be, for the message that there is none.

@@ -13,7 +13,7 @@ use super::{Base, cloud};
 use crate::config::{self, Config, Mode};
 use crate::controller::ports::NoCluster;
 use crate::controller::service::ControllerService;
-use crate::controller::{Controller, Ports, Settings};
+use crate::controller::{Controller, HomeNetwork, Ports, Settings};
 use crate::kubernetes::{ClusterSecrets, ClusterVolumes};
 
 /// A controller that is ready to serve.
@@ -51,7 +51,7 @@ pub fn build(config: &Config, base: &Base, cloud: &Cloud) -> Result<Option<Part>
         }
         return Err(StartError::NoCloud { looked });
     };
-    let settings = settings(config, cloud, azure.config())?;
+    let settings = settings(config, azure.config())?;
     let offered = settings.capabilities.clone();
     let ports = match &base.kube {
         None => Ports {
@@ -70,11 +70,7 @@ pub fn build(config: &Config, base: &Base, cloud: &Cloud) -> Result<Option<Part>
     }))
 }
 
-fn settings(
-    config: &Config,
-    found: &Cloud,
-    cloud: &azcsi_cloud::CloudConfig,
-) -> Result<Settings, StartError> {
+fn settings(config: &Config, cloud: &azcsi_cloud::CloudConfig) -> Result<Settings, StartError> {
     let needed = |key, value: &str| {
         if value.is_empty() {
             Err(StartError::CloudKey { key })
@@ -89,11 +85,21 @@ fn settings(
         subscription: needed("subscriptionId", &cloud.subscription_id)?,
         resource_group: needed("resourceGroup", &cloud.resource_group)?,
         location: location.parse::<Region>()?,
-        network: found.network.clone(),
+        network: network(cloud),
         full_retry: wanted.full_retry,
         delete_snapshots: wanted.delete_snapshots,
         capabilities: capabilities(wanted),
     })
+}
+
+/// The network of the cluster, as far as the configuration tells it.
+fn network(cloud: &azcsi_cloud::CloudConfig) -> HomeNetwork {
+    HomeNetwork {
+        subscription: cloud.network_resource_subscription_id.clone(),
+        resource_group: cloud.vnet_resource_group.clone(),
+        name: cloud.vnet_name.clone(),
+        subnet: cloud.subnet_name.clone(),
+    }
 }
 
 fn capabilities(wanted: &config::Controller) -> ControllerCapabilities {

@@ -53,6 +53,24 @@ fn yaml_reads_the_same() {
 }
 
 #[test]
+fn the_network_is_read_from_json_and_yaml_alike() {
+    for text in [
+        r#"{"vnetName":" net ","vnetResourceGroup":"g2","subnetName":"nodes","networkResourceSubscriptionID":"s2"}"#,
+        "vnetName: net\nvnetResourceGroup: g2\nsubnetName: nodes\nnetworkResourceSubscriptionId: s2\n",
+    ] {
+        let config = parse(text).unwrap();
+        let found = [
+            &config.vnet_name,
+            &config.vnet_resource_group,
+            &config.subnet_name,
+            &config.network_resource_subscription_id,
+        ];
+        assert_eq!(found, ["net", "g2", "nodes", "s2"], "{text}");
+    }
+    assert!(parse("{}").unwrap().vnet_name.is_empty());
+}
+
+#[test]
 fn an_error_names_file_line_and_key_but_not_the_value() {
     for (text, place) in [
         (
