@@ -19,7 +19,7 @@ use super::request::{AUXILIARY, ArmRequest, bearer};
 use crate::auth::Tokens;
 use crate::environment::{ApiFamily, Environment};
 use crate::pipeline::retry::{Attempt, Outcome, RetryPolicy, Verdict, retry_after, spread};
-use crate::pipeline::throttle::{Governor, remaining};
+use crate::pipeline::throttle::{Governor, Patience, remaining};
 use crate::pipeline::transport::Transport;
 
 /// Sends requests for the typed clients. Cheap to clone.
@@ -421,9 +421,12 @@ impl ArmClient {
     /// Waits at the gate, if the wait is short; says so, if it is long.
     async fn pass(&self, op: &Op, request: &ArmRequest) -> Result<(), ArmError> {
         let left = self.left(op, "waiting for Azure's throttling to end")?;
-        let most = self.0.retry.obey.min(left / 4);
+        let patience = Patience {
+            pause: self.0.retry.obey.min(left / 4),
+            line: left / 4,
+        };
         let buckets = request.buckets();
-        let passed = tokio::time::timeout(left, self.0.governor.pass(&buckets, most)).await;
+        let passed = tokio::time::timeout(left, self.0.governor.pass(&buckets, patience)).await;
         passed
             .map_err(|_| ArmError::deadline("waiting for Azure's throttling to end"))?
             .map_err(ArmError::paused)

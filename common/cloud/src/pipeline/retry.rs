@@ -18,7 +18,7 @@ pub struct RetryPolicy {
     pub cap: Duration,
     /// Longest pause that Azure may ask for and get within the call, and never more than a quarter of
     /// the time that is left. A call that waits is cheaper for everybody than one that fails and is
-    /// made anew.
+    /// made anew; but a process that is asked to stop waits for its calls.
     pub obey: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Default for RetryPolicy {
             tries: 4,
             base: Duration::from_millis(500),
             cap: Duration::from_secs(10),
-            obey: Duration::from_secs(300),
+            obey: Duration::from_secs(15),
         }
     }
 }

@@ -109,14 +109,23 @@ pub struct Remaining {
     pub count: u64,
 }
 
+/// How long a request may be held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// By a pause that Azure asks for: while it lasts nothing moves, and the caller had better know.
+    pub pause: Duration,
+    /// By a pause and by those that came before.
+    pub line: Duration,
+}
+
 /// Decides when a request may leave, and learns from answers.
 pub trait Governor: fmt::Debug + Send + Sync {
-    /// Waits until the request may leave. Where the wait is known to be longer than `most`, it is not
-    /// begun, and told instead.
+    /// Waits until the request may leave. A wait that is known to need more patience is not begun, and
+    /// told instead.
     fn pass<'a>(
         &'a self,
         buckets: &'a Buckets,
-        most: Duration,
+        patience: Patience,
     ) -> BoxFuture<'a, Result<(), Duration>>;
     /// Whether requests of this kind have to stand in line at the moment.
     fn has_line(&self, buckets: &Buckets) -> bool;
@@ -170,11 +179,11 @@ impl Governor for Gate {
     fn pass<'a>(
         &'a self,
         buckets: &'a Buckets,
-        most: Duration,
+        patience: Patience,
     ) -> BoxFuture<'a, Result<(), Duration>> {
         Box::pin(async move {
             for line in self.lines_of(buckets) {
-                line.pass(&*self.clock, most).await?;
+                line.pass(&*self.clock, patience).await?;
             }
             Ok(())
         })

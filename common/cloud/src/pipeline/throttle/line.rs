@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use azcsi_types::clock::Clock;
 
+use super::Patience;
+
 /// Requests a second at first: that many Azure adds to the count of a subscription.
 const FIRST_RATE: f64 = 25.0;
 const LEAST_RATE: f64 = 0.5;
@@ -77,14 +79,15 @@ impl Line {
         self.waiting.load(Ordering::Relaxed) > 0 || pace.next.max(pace.until) + CALM > now
     }
 
-    /// Waits for its turn; tells how long that takes when it is more than `most`.
-    pub(super) async fn pass(&self, clock: &dyn Clock, most: Duration) -> Result<(), Duration> {
+    /// Waits for its turn; tells how long that takes when it is too long.
+    pub(super) async fn pass(&self, clock: &dyn Clock, patience: Patience) -> Result<(), Duration> {
         let (_waiting, before) = Waiting::behind(&self.waiting);
-        let expected = {
+        let (pause, expected) = {
             let pace = self.pace();
-            pace.until.saturating_sub(clock.now()) + pace.gap() * before
+            let pause = pace.until.saturating_sub(clock.now());
+            (pause, pause + pace.gap() * before)
         };
-        if expected > most {
+        if pause > patience.pause || expected > patience.line {
             return Err(expected);
         }
         let _turn = self.turn.lock().await;
@@ -99,7 +102,7 @@ impl Line {
                 }
                 at - now
             };
-            if wait > most {
+            if wait > patience.pause {
                 return Err(wait);
             }
             tokio::time::sleep(wait).await;

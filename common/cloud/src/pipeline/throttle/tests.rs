@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use super::{Buckets, Gate, Governor, Remaining, Verb, remaining};
+use super::{Buckets, Gate, Governor, Patience, Remaining, Verb, remaining};
 use crate::arm::error::ArmError;
 use crate::environment::ApiFamily;
 use crate::testing::{TestClock, answer_with};
@@ -25,9 +25,18 @@ fn throttled(code: &str, target: &str) -> ArmError {
     ArmError::from_response(&answer_with(429, &[("retry-after", "20")], &body))
 }
 
+const NONE: Patience = Patience {
+    pause: Duration::ZERO,
+    line: Duration::ZERO,
+};
+const ENDLESS: Patience = Patience {
+    pause: Duration::MAX,
+    line: Duration::MAX,
+};
+
 /// How long a request would have to wait. It does not.
 async fn wait(gate: &Gate, buckets: &Buckets) -> Duration {
-    let told = gate.pass(buckets, Duration::ZERO).await;
+    let told = gate.pass(buckets, NONE).await;
     told.err().unwrap_or_default()
 }
 
@@ -108,7 +117,7 @@ async fn a_refusal_without_a_pause_still_closes_the_gate() {
 async fn leave(gate: &Gate, count: usize) -> Vec<u128> {
     let start = tokio::time::Instant::now();
     let all = (0..count).map(async |_| {
-        gate.pass(&write("a"), Duration::MAX).await.unwrap();
+        gate.pass(&write("a"), ENDLESS).await.unwrap();
         start.elapsed().as_millis()
     });
     futures_util::future::join_all(all).await
@@ -155,9 +164,13 @@ async fn a_line_that_is_too_long_is_not_joined() {
         &write("a"),
         &throttled("TooManyRequests", "UpdateVMSubscription"),
     );
-    let most = Duration::from_millis(20_050);
     let a = write("a");
-    let all = (0..3).map(|_| gate.pass(&a, most));
+    let line = Duration::from_millis(20_050);
+    let pause = Duration::from_secs(19);
+    let told = gate.pass(&a, Patience { pause, line }).await;
+    assert_eq!(told, Err(Duration::from_secs(20)));
+    let patience = Patience { pause: line, line };
+    let all = (0..3).map(|_| gate.pass(&a, patience));
     let told = futures_util::future::join_all(all).await;
     assert_eq!(told, [Ok(()), Ok(()), Err(Duration::from_millis(20_080))]);
 }
