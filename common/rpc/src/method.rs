@@ -94,7 +94,7 @@ methods! {
         Probe [Precondition]
     }
     Controller {
-        CreateVolume [NotFound Exists Precondition Exhausted OutOfRange]
+        CreateVolume [NotFound Exists Exhausted OutOfRange]
         DeleteVolume [Precondition]
         ControllerPublishVolume [NotFound Exists Precondition Exhausted]
         ControllerUnpublishVolume [NotFound]
@@ -104,13 +104,13 @@ methods! {
         ControllerGetVolumeHealth [NotFound]
         GetCapacity []
         ControllerGetCapabilities []
-        CreateSnapshot [NotFound Exists Precondition Exhausted]
+        CreateSnapshot [Exists Exhausted]
         DeleteSnapshot [Precondition]
         ListSnapshots []
         GetSnapshot [NotFound]
         ControllerExpandVolume [NotFound Precondition OutOfRange]
         ControllerGetVolume [NotFound]
-        ControllerModifyVolume [NotFound Precondition]
+        ControllerModifyVolume [NotFound]
     }
     GroupController {
         GroupControllerGetCapabilities []

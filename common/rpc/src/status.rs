@@ -120,27 +120,14 @@ mod tests {
             "Probe" | "DeleteVolume" | "DeleteSnapshot" | "DeleteVolumeGroupSnapshot" => {
                 &[FailedPrecondition]
             }
-            // CSI names no code for a network or a source that has to be set right first.
-            "CreateVolume" => &[
-                NotFound,
-                AlreadyExists,
-                FailedPrecondition,
-                ResourceExhausted,
-                OutOfRange,
-            ],
+            "CreateVolume" => &[NotFound, AlreadyExists, ResourceExhausted, OutOfRange],
             "ControllerPublishVolume" => &[
                 NotFound,
                 AlreadyExists,
                 FailedPrecondition,
                 ResourceExhausted,
             ],
-            // Nor for a source that is gone, or of which no snapshot can be taken.
-            "CreateSnapshot" => &[
-                NotFound,
-                AlreadyExists,
-                FailedPrecondition,
-                ResourceExhausted,
-            ],
+            "CreateSnapshot" => &[AlreadyExists, ResourceExhausted],
             "ControllerExpandVolume" | "NodeExpandVolume" | "GetMetadataDelta" => {
                 &[NotFound, FailedPrecondition, OutOfRange]
             }
@@ -148,13 +135,13 @@ mod tests {
                 &[NotFound, AlreadyExists, FailedPrecondition]
             }
             "CreateVolumeGroupSnapshot" => &[AlreadyExists, FailedPrecondition, ResourceExhausted],
-            "ControllerModifyVolume" => &[NotFound, FailedPrecondition],
             "GetMetadataAllocated" => &[NotFound, OutOfRange],
             "ControllerUnpublishVolume"
             | "ValidateVolumeCapabilities"
             | "ControllerGetVolume"
             | "ControllerGetVolumeHealth"
             | "GetSnapshot"
+            | "ControllerModifyVolume"
             | "GetVolumeGroupSnapshot"
             | "NodeUnstageVolume"
             | "NodeUnpublishVolume"

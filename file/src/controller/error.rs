@@ -139,6 +139,3 @@ fn azure(error: &ArmError) -> Fault {
     }
     error.fault()
 }
-
-#[cfg(test)]
-mod tests;
