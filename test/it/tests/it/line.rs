@@ -9,9 +9,18 @@ use std::task::{Context, Poll};
 use azcsi_sim::Sim;
 use azcsi_sim::sim::Disconnected;
 use bytes::Bytes;
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, FutureExt, select};
 use http::{Request, Response};
 use tokio::sync::watch;
+
+/// On which side of Azure's work a line is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The request was about to be sent.
+    BeforeSending,
+    /// Azure has it, and its answer was not heard.
+    BeforeAnswer,
+}
 
 /// One process's line.
 #[derive(Clone, Debug)]
@@ -19,6 +28,7 @@ pub(crate) struct Line {
     sim: Sim,
     cut: watch::Sender<bool>,
     agents: Arc<Mutex<Vec<(String, String)>>>,
+    planned: Arc<Mutex<Option<(usize, Cut)>>>,
 }
 
 impl Line {
@@ -27,6 +37,7 @@ impl Line {
             sim,
             cut: watch::Sender::new(false),
             agents: Arc::default(),
+            planned: Arc::default(),
         }
     }
 
@@ -42,6 +53,25 @@ impl Line {
         let agent = agent.map_or_else(String::new, |agent| agent.to_str().unwrap().to_owned());
         let seen = (request.method().to_string(), agent);
         self.agents.lock().unwrap().push(seen);
+    }
+
+    /// The line is cut at one of the next requests, the next of all being 0.
+    pub(crate) fn cut_at(&self, request: usize, cut: Cut) {
+        *self.planned.lock().unwrap() = Some((request, cut));
+    }
+
+    /// Whether the line is cut at this request.
+    fn planned(&self) -> Option<Cut> {
+        let mut planned = self.planned.lock().unwrap();
+        let (left, cut) = (*planned)?;
+        *planned = left.checked_sub(1).map(|left| (left, cut));
+        (left == 0).then_some(cut)
+    }
+
+    /// Waits until the line is cut.
+    pub(crate) async fn until_cut(&self) {
+        let mut cut = self.cut.subscribe();
+        cut.wait_for(|cut| *cut).await.unwrap();
     }
 
     /// Nothing passes from now on, in either direction.
@@ -63,6 +93,16 @@ impl tower::Service<Request<Bytes>> for Line {
         self.note(&request);
         let line = self.clone();
         Box::pin(async move {
+            if *line.cut.borrow() {
+                return std::future::pending().await;
+            }
+            if let Some(cut) = line.planned() {
+                if cut == Cut::BeforeAnswer {
+                    let _ = line.sim.answer(request).now_or_never();
+                }
+                line.cut();
+                return std::future::pending().await;
+            }
             let mut cut = line.cut.subscribe();
             let killed = async move { cut.wait_for(|cut| *cut).await.is_ok() };
             let answer = line.sim.answer(request);

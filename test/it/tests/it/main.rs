@@ -4,6 +4,7 @@
 
 mod disk;
 mod file;
+mod harness;
 mod kubernetes;
 mod layering;
 mod line;

@@ -44,7 +44,7 @@ impl World {
         (files, handle.parts().share.clone())
     }
 
-    async fn fill(&self, id: &str) {
+    pub(crate) async fn fill(&self, id: &str) {
         let (files, share) = self.files(id).await;
         let none = FileAttributes::default();
         for path in ["a", "a/b", "a/c"] {
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    async fn assert_full(&self, id: &str) {
+    pub(crate) async fn assert_full(&self, id: &str) {
         let (files, share) = self.files(id).await;
         for (path, bytes) in FILES {
             let there = files.get_file(&op(), &at(&share, path)).await.unwrap();

@@ -5,4 +5,4 @@ mod copies;
 mod create;
 mod delete;
 mod snapshots;
-mod world;
+pub(crate) mod world;

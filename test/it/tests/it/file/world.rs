@@ -28,6 +28,8 @@ use azcsi_types::share_handle::ShareHandle;
 use futures_util::future::BoxFuture;
 use v1::controller_server::Controller as Rpcs;
 
+use crate::line::Line;
+
 pub(crate) const SUBSCRIPTION: &str = "11111111-2222-3333-4444-555555555555";
 pub(crate) const GROUP: &str = "Rg";
 pub(crate) const REGION: &str = "eastus2";
@@ -114,6 +116,7 @@ impl Volumes for Cluster {
 /// Everything of one test.
 pub(crate) struct World {
     pub(crate) sim: Sim,
+    pub(crate) line: Line,
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) azure: Azure,
     pub(crate) controller: ControllerService,
@@ -121,15 +124,21 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::with(Profile::Instant)
+    }
+
+    pub(crate) fn with(profile: Profile) -> Self {
         let clock = clock();
         let mut options = SimOptions::new(Arc::clone(&clock));
-        options.profile = Profile::Instant;
+        options.profile = profile;
         let sim = Sim::new(azcsi_sim::World::new(SUBSCRIPTION, GROUP, REGION), options);
         let cluster = Arc::new(Cluster::default());
-        let azure = azure(&sim, &clock);
+        let line = Line::new(sim.clone());
+        let azure = azure(&line, &clock);
         Self {
             controller: controller(azure.clone(), &cluster, &clock),
             azure,
+            line,
             sim,
             cluster,
         }
@@ -138,9 +147,11 @@ impl World {
     /// Another controller process over the same Azure, with nothing remembered.
     pub(crate) fn restarted(&self) -> Self {
         let clock = clock();
-        let azure = azure(&self.sim, &clock);
+        let line = Line::new(self.sim.clone());
+        let azure = azure(&line, &clock);
         Self {
             sim: self.sim.clone(),
+            line,
             cluster: Arc::clone(&self.cluster),
             controller: controller(azure.clone(), &self.cluster, &clock),
             azure,
@@ -192,9 +203,9 @@ fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::starting_at(SystemTime::UNIX_EPOCH + START))
 }
 
-fn azure(sim: &Sim, clock: &Arc<dyn Clock>) -> Azure {
+fn azure(line: &Line, clock: &Arc<dyn Clock>) -> Azure {
     let seams = Seams {
-        transport: Arc::new(ServiceTransport::new(sim.clone())),
+        transport: Arc::new(ServiceTransport::new(line.clone())),
         source: Arc::new(FixedToken),
         governor: Arc::new(ThrottleGate::new(Arc::clone(clock))),
         clock: Arc::clone(clock),
