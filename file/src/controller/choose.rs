@@ -190,7 +190,8 @@ impl Controller {
             };
             let (subscription, group) = (&want.subscription, &want.resource_group);
             let id = self.account_in(Some(subscription), Some(group), &name)?;
-            if let Some(there) = accounts.iter().find(|account| account.id == id) {
+            let mut finished = accounts.iter().filter(|one| creation::is_finished(one));
+            if let Some(there) = finished.find(|account| account.id == id) {
                 let there = there.clone();
                 return self.complete(op, (want, network), there).await;
             }

@@ -7,8 +7,8 @@
 use azcsi_cloud::storage::account_body::{AccountEncryption, IdentityBasedAuthentication};
 use azcsi_cloud::storage::file_services::{ProtocolSettings, RetentionPolicy, SmbSettings, Switch};
 use azcsi_cloud::{
-    Account, AccountCreate, AccountSettings, FileServiceProperties, NetworkAcls, StorageSku,
-    VirtualNetworkRule,
+    Account, AccountCreate, AccountSettings, FileServiceProperties, NetworkAcls, ProvisioningState,
+    StorageSku, VirtualNetworkRule,
 };
 use azcsi_types::account::AccountName;
 use sha2::{Digest as _, Sha256};
@@ -36,13 +36,19 @@ pub fn name(want: &Want, which: Which<'_>, attempt: usize) -> Option<AccountName
         .ok()
 }
 
-/// How many accounts were made for this want already, full or not.
+/// How many accounts were made for this want already, full or not. One that is still being made, by a
+/// process that has ended perhaps, does not count: the next try makes the same one.
 #[must_use]
 pub fn made(want: &Want, accounts: &[Account]) -> usize {
-    accounts
-        .iter()
-        .filter(|account| want.made(&account.tags))
-        .count()
+    let made = accounts.iter().filter(|account| want.made(&account.tags));
+    made.filter(|account| is_finished(account)).count()
+}
+
+/// Whether Azure has made all of it.
+#[must_use]
+pub fn is_finished(account: &Account) -> bool {
+    let state = account.properties.provisioning_state.as_ref();
+    state.is_none_or(|state| *state == ProvisioningState::Succeeded)
 }
 
 /// What an account is created with.

@@ -87,7 +87,6 @@ fn a_file_controller_killed_at_any_request_is_made_good_by_the_next_one() {
 }
 
 #[test]
-#[ignore = "red: an account that is still being made is not found by the next process"]
 fn a_file_controller_killed_while_it_makes_an_account_is_made_good_by_the_next_one() {
     assert_none(&crashes::<file::File>(|rpc| rpc == F::CreateFirst));
 }
