@@ -80,6 +80,7 @@ oracle: setup ## in-tree translation against Kubernetes' own translator (ORACLE:
 .PHONY: full
 full: test ## the long way: a large model run, and csi-sanity in every combination and 20 seeds
 	AZCSI_MODEL_CASES=$${AZCSI_MODEL_CASES:-1000} $(CARGO) test --locked -p azcsi-it --test it model
+	AZCSI_FAULT_EVERY=1 $(CARGO) test --locked -p azcsi-it --test it harness
 	$(MAKE) sanity SANITY=--full
 	$(MAKE) sanity-docker SANITY=--full
 	$(MAKE) oracle ORACLE=1000000

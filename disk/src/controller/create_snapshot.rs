@@ -275,7 +275,12 @@ impl Work<'_> {
         let region = region.unwrap_or(&self.ctx.settings.location);
         let request = self.request;
         let body = snapshot_plan::copy_body(&request.params, &request.source, local.id(), region);
-        self.put(&request.snapshot, &body).await
+        let copied = self.put(&request.snapshot, &body).await;
+        // The cut is taken, and may have been told already: whoever asked must not forget it.
+        copied.map_err(|error| match error {
+            ControllerError::Azure { doing, source } => ControllerError::HalfWay { doing, source },
+            other => other,
+        })
     }
 
     async fn delete_local(&self, uri: &SnapshotUri) -> Result<(), ControllerError> {

@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 
 use super::Report;
 use super::inventory::{Inventory, identities};
-use super::mishap::{Hope, effects, is_allowed, is_final};
+use super::mishap::{Hope, Hurts as _, effects, is_allowed, is_final};
 use crate::line::{Cut, Line};
 
 /// Tries of a client when nothing goes wrong any more, and the pause between them.
@@ -23,6 +23,8 @@ const SETTLED: Duration = Duration::from_secs(600);
 /// Requests of a call that meets a fault and its retries: so many times those of a clean run, and so
 /// many more for waiting.
 const REQUESTS: (usize, usize) = (4, 60);
+/// Looks at an operation that never ends: one in five seconds until the deadline of the call.
+const STUCK: usize = 400;
 
 /// An operation of a driver.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +174,7 @@ impl<D: Driver> Play<D> {
     }
 
     async fn same(&self, clean: &Clean, answer: &str, hope: Hope) -> Result<(), String> {
-        self.bounded(clean)?;
+        self.bounded(clean, hope)?;
         tokio::time::sleep(SETTLED).await;
         self.unharmed()?;
         if hope == Hope::DoneOrGone {
@@ -192,9 +194,12 @@ impl<D: Driver> Play<D> {
         self.world.whole(self.operation.rpc).await
     }
 
-    fn bounded(&self, clean: &Clean) -> Result<(), String> {
+    fn bounded(&self, clean: &Clean, hope: Hope) -> Result<(), String> {
         let (used, usual) = (self.requests().len(), clean.requests.len());
-        let most = usual * REQUESTS.0 + REQUESTS.1;
+        let most = match hope {
+            Hope::Stuck => STUCK,
+            Hope::Done | Hope::DoneOrGone => usual * REQUESTS.0 + REQUESTS.1,
+        };
         if used > most {
             return Err(format!("{used} requests where {usual} are usual"));
         }
@@ -232,7 +237,7 @@ impl<D: Driver> Play<D> {
         self.world.sim().clear_faults();
         match (&first, hope) {
             (Err(status), Hope::Stuck) if is_allowed(status.code(), self.operation.own) => {
-                return self.bounded(clean);
+                return self.bounded(clean, hope);
             }
             (Err(status), _) => self.honest(status).await?,
             (Ok(answer), _) => return self.same(clean, answer, hope).await,
@@ -271,13 +276,18 @@ pub(super) fn crashes<D: Driver>(wanted: impl Fn(D::Rpc) -> bool) -> Report {
     report
 }
 
-/// Every fault at every request of every operation.
-pub(super) fn faults<D: Driver>(wanted: impl Fn(D::Rpc) -> bool) -> Report {
+/// Every fault at every request of every operation, or one of `every` of these checks.
+pub(super) fn faults<D: Driver>(every: usize, wanted: impl Fn(D::Rpc) -> bool) -> Report {
     let mut report = Report::default();
+    let mut number = 0;
     for operation in D::OPERATIONS.iter().filter(|one| wanted(one.rpc)) {
         let clean = alone(Play::<D>::clean(*operation));
         for (at, class) in clean.hurt() {
-            for effect in effects() {
+            for effect in effects().into_iter().filter(|one| one.is_of(class)) {
+                number += 1;
+                if number % every != 0 {
+                    continue;
+                }
                 let what = format!("{:?}, request {at} ({class}), {effect:?}", operation.rpc);
                 let result = alone(async {
                     let play = Play::<D>::ready(*operation).await;

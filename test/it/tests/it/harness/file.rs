@@ -101,7 +101,10 @@ impl Driver for File {
         makes(Rpc::Restore, CREATE),
         makes(Rpc::Clone, CREATE),
         takes(Rpc::Delete),
-        makes(Rpc::Expand, &[Code::NotFound, Code::OutOfRange]),
+        makes(
+            Rpc::Expand,
+            &[Code::NotFound, Code::FailedPrecondition, Code::OutOfRange],
+        ),
         makes(Rpc::Modify, &[Code::NotFound]),
         makes(Rpc::Snapshot, &[Code::AlreadyExists, Code::NotFound]),
         takes(Rpc::DeleteSnapshot),

@@ -109,3 +109,16 @@ pub(super) fn effects() -> Vec<Effect> {
     ];
     refusals().chain(failures()).chain(accidents).collect()
 }
+
+/// To which requests it can happen.
+pub(super) trait Hurts {
+    fn is_of(&self, class: &str) -> bool;
+}
+
+impl Hurts for Effect {
+    /// Only an operation can be forgotten: the same answer to another request says that its subject is
+    /// not there.
+    fn is_of(&self, class: &str) -> bool {
+        !matches!(self, Self::LostPoll) || class == "GET operation"
+    }
+}

@@ -14,7 +14,8 @@
 //! the operation, the request by its number and class, what happened to it, and what was wrong.
 //! Of polls in a row, the first two and the last are hurt.
 //!
-//! What is ignored here is red: `--ignored` prints every case of it. It is not done until it is green.
+//! Kills are all tried. Of the faults, `make test` tries one in eleven, `make full` all
+//! (`AZCSI_FAULT_EVERY`). Not hurt by faults yet, only by kills: a File share whose account is made with it.
 
 mod disk;
 mod engine;
@@ -46,6 +47,18 @@ fn assert_none(report: &Report) {
     let (wrong, all) = (report.wrong.len(), report.checks);
     assert!(wrong == 0, "{wrong} of {all} checks:\n{lines}");
     assert!(all > 0, "nothing was checked");
+}
+
+/// One of how many faults is tried.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's size is set from outside"
+)]
+fn every() -> usize {
+    let wanted = std::env::var("AZCSI_FAULT_EVERY");
+    wanted.map_or(11, |text| {
+        text.parse().expect("AZCSI_FAULT_EVERY is a number")
+    })
 }
 
 use disk::Rpc as D;
@@ -98,14 +111,12 @@ fn a_file_controller_killed_while_it_copies_is_made_good_by_the_next_one() {
 }
 
 #[test]
-#[ignore = "red and slow: final codes after a refused poll, among others"]
 fn a_disk_controller_answers_any_fault_with_an_allowed_code_and_gets_there() {
-    assert_none(&faults::<disk::Disk>(|_| true));
+    assert_none(&faults::<disk::Disk>(every(), |_| true));
 }
 
 #[test]
-#[ignore = "red: accounts of failed operations, among others"]
 fn a_file_controller_answers_any_fault_with_an_allowed_code_and_gets_there() {
-    let wanted = |rpc| !matches!(rpc, F::Restore | F::Clone);
-    assert_none(&faults::<file::File>(wanted));
+    let wanted = |rpc| !matches!(rpc, F::CreateFirst);
+    assert_none(&faults::<file::File>(every(), wanted));
 }
