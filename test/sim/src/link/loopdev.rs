@@ -94,9 +94,13 @@ impl LoopDevice {
         for _ in 0..FREE_ATTEMPTS {
             let number = free_number(&control)?;
             let device = Self::open(number, scratch)?;
-            match Self::configure(&device.node()?, &file, sector) {
+            match device
+                .try_open()
+                .and_then(|node| Self::configure(&node, &file, sector))
+            {
                 Ok(()) => return Ok(device),
-                Err(Errno::EBUSY) => last = Errno::EBUSY,
+                // Someone else was faster and has the number, or is letting it go at this moment.
+                Err(taken @ (Errno::EBUSY | Errno::ENXIO)) => last = taken,
                 Err(errno) => return Err(device.failed("bind", errno)),
             }
         }
@@ -123,11 +127,13 @@ impl LoopDevice {
     }
 
     fn node(&self) -> Result<File, LinkError> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&self.path)
-            .map_err(|source| LinkError::io("open the loop device", &self.path, source))
+        self.try_open()
+            .map_err(|errno| LinkError::io("open the loop device", &self.path, errno.into()))
+    }
+
+    fn try_open(&self) -> Result<File, Errno> {
+        let opened = OpenOptions::new().read(true).write(true).open(&self.path);
+        opened.map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))
     }
 
     /// The number in the kernel's name, `loopN`.
