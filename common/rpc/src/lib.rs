@@ -16,6 +16,7 @@
 //! | [`method`] | every CSI method: name, allowed faults, loudness |
 //! | [`metrics`] | what is counted, and under which name |
 //! | [`operations`] | running operations, which outlive their calls |
+//! | [`paging`] | pages of a listing that survive deletions |
 //! | [`probe`] | the health check that asks over the real socket |
 //! | [`registrar`] | the plugin makes itself known to kubelet |
 //! | [`redact`] | what a logged request may show |
@@ -34,7 +35,6 @@ pub mod dispatcher;
 pub mod endpoint;
 pub mod goflags;
 pub mod handler;
-
 pub mod identity;
 pub mod inflight;
 pub mod layers;
@@ -43,6 +43,7 @@ pub mod logging;
 pub mod method;
 pub mod metrics;
 pub mod operations;
+pub mod paging;
 pub mod probe;
 pub mod redact;
 pub mod registrar;

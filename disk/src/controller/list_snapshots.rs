@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use azcsi_cloud::Snapshot;
 use azcsi_proto::csi::v1;
+use azcsi_rpc::paging::{Page, Sorted, page};
 use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::disk_uri::{DiskUri, SnapshotUri};
 use azcsi_types::op::Op;
@@ -12,7 +13,6 @@ use super::Controller;
 use super::error::ControllerError;
 use super::get_snapshot::{Taken, listed, to_wire};
 use super::list_volumes::{PageRequest, page_request};
-use super::paging::{Page, Sorted, page};
 use super::snapshot_plan;
 
 /// The RPC.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use azcsi_cloud::Disk;
 use azcsi_proto::csi::v1;
+use azcsi_rpc::paging::{Page, page};
 use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::op::Op;
@@ -13,7 +14,6 @@ use super::error::ControllerError;
 use super::get_volume_health::holders;
 use super::health::{self, Condition};
 use super::list_volumes::{PageRequest, page_request};
-use super::paging::{Page, page};
 
 /// The RPC.
 #[derive(Debug)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use azcsi_cloud::{Disk, GroupScope};
 use azcsi_proto::csi::v1;
+use azcsi_rpc::paging::{Sorted, page};
 use azcsi_rpc::{Handler, Method, Scope, validate};
 use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::op::Op;
 
 use super::Controller;
 use super::error::ControllerError;
-use super::paging::{Sorted, page};
 
 /// The RPC.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 //! | [`ports`] | what is asked of Kubernetes |
 //! | [`sku_migration`] | watches conversions to Premium v2 |
 //! | [`notices`] | which failures users are told of, and in which words |
-//! | [`facts`], [`sku_facts`], [`paging`] | bounded memories |
+//! | [`facts`], [`sku_facts`] | bounded memories |
 //!
 //! No handler relies on what another process or an earlier call remembered: the disk in Azure, with
 //! its tags, is the record.
@@ -37,7 +37,6 @@ pub mod list_volumes;
 pub mod modify;
 pub mod modify_plan;
 pub mod notices;
-pub mod paging;
 pub mod ports;
 pub mod publish;
 pub mod service;
@@ -51,13 +50,13 @@ use std::sync::Arc;
 
 use azcsi_cloud::{Azure, Disk, ExtendedLocation, Snapshot};
 use azcsi_rpc::capability::ControllerCapabilities;
+use azcsi_rpc::paging::Recent;
 use azcsi_types::clock::Clock;
 use azcsi_types::topology::Region;
 
 use attach::AttachEngine;
 use attach::machines::AzureMachines;
 use facts::FactsCache;
-use paging::Recent;
 use ports::{Attachments, NodeDirectory};
 use sku_facts::SkuFacts;
 use sku_migration::SkuMigration;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use azcsi_cloud::{Share, ShareFilter, ShareSnapshot};
 use azcsi_proto::csi::v1;
+use azcsi_rpc::paging::{Page, page};
 use azcsi_rpc::{Handler, Method, Scope, validate};
 use azcsi_types::op::Op;
 use azcsi_types::share::ShareName;
@@ -17,7 +18,6 @@ use super::account::matching::is_ours;
 use super::common::Located;
 use super::credentials::{self, Credentials};
 use super::error::ControllerError;
-use super::paging::{Page, page};
 use super::taken::{SOURCE, Taken};
 use crate::model::snapshot_params::INITIATOR;
 

@@ -36,7 +36,6 @@ pub mod keys;
 pub mod list_snapshots;
 pub mod modify;
 mod network;
-pub mod paging;
 mod place;
 pub mod ports;
 pub mod record;

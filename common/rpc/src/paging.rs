@@ -18,7 +18,12 @@ pub struct Page<T> {
     pub next: String,
 }
 
-/// Cuts a page out of entries that are sorted by key.
+/// Most entries of a page. A gRPC client takes no message above 4 MiB unless it was told to, and
+/// the longest entry, a disk's id and the names of fifteen nodes, has less than 2 KiB.
+pub const MOST: usize = 2_000;
+
+/// Cuts a page out of entries that are sorted by key. A page is never larger than [`MOST`], also
+/// when the caller sets no limit: the rest is behind the token.
 #[must_use]
 pub fn page<T: Clone>(
     sorted: &[(String, T)],
@@ -29,7 +34,9 @@ pub fn page<T: Clone>(
         sorted.partition_point(|(key, _)| key.as_str() <= token)
     });
     let rest = sorted.get(from..).unwrap_or_default();
-    let count = most.map_or(rest.len(), |most| rest.len().min(most.get()));
+    let count = rest
+        .len()
+        .min(most.map_or(MOST, |most| most.get().min(MOST)));
     let (this, more) = rest.split_at(count);
     let next = match this.last() {
         Some((key, _)) if !more.is_empty() => key.clone(),
@@ -82,7 +89,7 @@ impl<T> Recent<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, page};
+    use super::{MOST, Page, page};
     use std::num::NonZeroUsize;
 
     fn list(keys: &str) -> Vec<(String, char)> {
@@ -102,6 +109,17 @@ mod tests {
         assert_eq!(cut("abcd", Some("b"), 2), ("cd".into(), String::new()));
         assert_eq!(cut("abcde", None, 0), ("abcde".into(), String::new()));
         assert_eq!(cut("", None, 2), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn a_page_fits_into_a_message_when_the_caller_sets_no_limit() {
+        let all: Vec<_> = (0..MOST + 1).map(|at| (format!("{at:05}"), at)).collect();
+        for most in [None, NonZeroUsize::new(MOST + 1)] {
+            let first = page(&all, None, most);
+            assert_eq!(first.items.len(), MOST);
+            let rest = page(&all, Some(&first.next), most);
+            assert_eq!((rest.items, rest.next), (vec![MOST], String::new()));
+        }
     }
 
     #[test]
