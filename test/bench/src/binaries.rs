@@ -14,14 +14,18 @@ const SIZE_BUDGET: u64 = 15 * MIB;
 const NODE_MEMORY_BUDGET: u64 = 8 * MIB;
 const START_BUDGET: Duration = Duration::from_millis(50);
 
-fn mib(bytes: u64) -> String {
+pub(crate) fn mib(bytes: u64) -> String {
     format!("{}.{} MiB", bytes / MIB, bytes % MIB * 10 / MIB)
 }
 
 /// Size on disk; release builds are stripped.
 pub(crate) fn size(bin: &Path) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (name, budget) in [("azuredisk-csi", Some(SIZE_BUDGET)), ("azcsi-sim", None)] {
+    for (name, budget) in [
+        ("azuredisk-csi", Some(SIZE_BUDGET)),
+        ("azurefile-csi", Some(SIZE_BUDGET)),
+        ("azcsi-sim", None),
+    ] {
         let path = bin.join(name);
         let bytes = std::fs::metadata(&path)
             .with_context(|| path.display().to_string())?
@@ -36,7 +40,7 @@ pub(crate) fn size(bin: &Path) -> Result<Vec<Row>> {
 }
 
 /// Resident memory of a process, from the kernel's own account.
-fn resident(pid: u32) -> Result<u64> {
+pub(crate) fn resident(pid: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
         .lines()

@@ -5,11 +5,13 @@
 //! | [`binaries`] | size, memory, start |
 //! | [`volumes`] | time and ARM requests of each call |
 //! | [`bare`] | what the tools alone cost |
+//! | [`crowd`] | a controller that serves a large cluster |
 //! | [`simulator`] | requests a second of the simulator's library |
 //! | [`report`] | the table |
 
 mod bare;
 mod binaries;
+mod crowd;
 mod report;
 mod simulator;
 mod volumes;
@@ -57,6 +59,7 @@ async fn main() -> Result<()> {
     rows.extend(measured?);
     ended?;
     rows.extend(simulator::requests().await?);
+    rows.extend(crowd::memory(&arguments.bin, &dir.join("crowd")).await?);
     leave_nothing(&dir)?;
     report::print(&rows);
     Ok(())

@@ -58,6 +58,10 @@ pub struct Setup {
     pub seed: Option<u64>,
     /// Where the machines are.
     pub zones: Zones,
+    /// Size of the machines; `Standard_D4s_v5` if not given.
+    pub size: Option<&'static str>,
+    /// The controller alone: no machine has a node plugin, and attached disks make no devices.
+    pub no_nodes: bool,
 }
 
 /// What the drivers are told about the world.
@@ -176,7 +180,7 @@ impl Plan {
     }
 
     /// Has the simulator write a world of so many machines.
-    async fn write_world(&self, zones: Zones) -> Result<PathBuf> {
+    async fn write_world(&self, more: &Setup) -> Result<PathBuf> {
         let path = self.dir.join("world.toml");
         let nodes = self.nodes.to_string();
         let mut list = vec![
@@ -184,12 +188,12 @@ impl Plan {
             "--nodes",
             &nodes,
             "--size",
-            "Standard_D4s_v5",
+            more.size.unwrap_or("Standard_D4s_v5"),
             "--kind",
             self.kind,
         ];
         // An availability set has no zones.
-        if zones == Zones::First && self.kind != "avset" {
+        if more.zones == Zones::First && self.kind != "avset" {
             list.extend(["--zones", "1"]);
         }
         #[expect(
@@ -214,7 +218,7 @@ impl Plan {
     /// Starts the local Azure.
     pub(crate) async fn start_sim(&self, more: &Setup) -> Result<(Process, Value)> {
         std::fs::create_dir_all(self.logs())?;
-        let world = self.write_world(more.zones).await?.display().to_string();
+        let world = self.write_world(more).await?.display().to_string();
         let state = self.dir.join("azure").display().to_string();
         let (scale, seed) = (
             self.time_scale.to_string(),
@@ -227,7 +231,7 @@ impl Plan {
             "--dir",
             &state,
             "--host-link",
-            "loop",
+            if more.no_nodes { "none" } else { "loop" },
             "--profile",
             self.profile,
             "--time-scale",

@@ -19,8 +19,8 @@ pub struct Machine {
     pub name: String,
     /// The kubelet's folder of this machine.
     pub kubelet: PathBuf,
-    /// The node plugin. Absent while the machine has no power, and where the controller's process
-    /// serves the node as well.
+    /// The node plugin. Absent while the machine has no power, where the controller's process
+    /// serves the node as well, and where the setup wants none.
     pub driver: Option<Driver>,
     site: Site,
 }
@@ -61,11 +61,11 @@ impl Machine {
     /// The client of the node plugin.
     ///
     /// # Errors
-    /// If the machine has no power.
+    /// If it does not run.
     pub fn plugin(&self) -> Result<&Driver> {
         self.driver
             .as_ref()
-            .with_context(|| format!("{} has no power", self.name))
+            .with_context(|| format!("{} runs no node plugin", self.name))
     }
 }
 
@@ -100,8 +100,10 @@ impl Rig {
         let mut machines = Vec::new();
         for site in sites {
             let driver = match setup.topology {
-                Topology::Separate => Some(plan.start_node(&site, &world, &setup).await?),
-                Topology::Combined => None,
+                Topology::Separate if !setup.no_nodes => {
+                    Some(plan.start_node(&site, &world, &setup).await?)
+                }
+                Topology::Separate | Topology::Combined => None,
             };
             machines.push(Machine::new(site, driver));
         }
@@ -134,7 +136,7 @@ impl Rig {
     /// The client of a machine's Node service.
     ///
     /// # Errors
-    /// If the machine has no power.
+    /// If it does not run.
     pub fn node<'a>(&'a self, machine: &'a Machine) -> Result<&'a Driver> {
         match self.setup.topology {
             Topology::Separate => machine.plugin(),

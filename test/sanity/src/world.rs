@@ -56,9 +56,9 @@ pub(crate) async fn start(
     let setup = Setup {
         topology: combination.topology,
         controller_args: flags.map(str::to_owned).to_vec(),
-        node_args: Vec::new(),
         seed: Some(u64::from(seed)),
         zones: combination.variant.zones(),
+        ..Setup::default()
     };
     Rig::start_with(plan, setup).await
 }
