@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use azcsi_cloud::Disk;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::op::Op;
 
 use super::Controller;
+use super::brief::Brief;
 use super::error::ControllerError;
 
 /// The RPC.
@@ -20,7 +20,7 @@ impl Handler for GetVolume {
     type Wire = v1::ControllerGetVolumeRequest;
     type WireReply = v1::ControllerGetVolumeResponse;
     type Request = DiskUri;
-    type Reply = (Arc<Disk>, Vec<String>);
+    type Reply = (Brief, Vec<String>);
     type Error = ControllerError;
     const METHOD: Method = Method::ControllerGetVolume;
 
@@ -37,9 +37,9 @@ impl Handler for GetVolume {
         uri: DiskUri,
         op: Op,
     ) -> Result<Self::Reply, ControllerError> {
-        let disk = ctx.need_disk(&op, &uri).await?;
-        let nodes = super::publish::published(&ctx, &op, &disk).await?;
-        Ok((Arc::new(disk), nodes))
+        let disk = Brief::from(ctx.need_disk(&op, &uri).await?);
+        let nodes = super::publish::published(&ctx, &op, &disk.holders).await?;
+        Ok((disk, nodes))
     }
 
     fn encode((disk, nodes): Self::Reply) -> Self::WireReply {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use azcsi_cloud::Disk;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::{Handler, Method, Scope};
 use azcsi_types::disk_uri::DiskUri;
@@ -10,6 +9,7 @@ use azcsi_types::node::VmRef;
 use azcsi_types::op::Op;
 
 use super::Controller;
+use super::brief::Brief;
 use super::common::Whereabouts;
 use super::error::ControllerError;
 use super::health::{self, Condition, Holders};
@@ -23,7 +23,7 @@ impl Handler for GetVolumeHealth {
     type Wire = v1::ControllerGetVolumeHealthRequest;
     type WireReply = v1::ControllerGetVolumeHealthResponse;
     type Request = DiskUri;
-    type Reply = (Arc<Disk>, DiskUri, Vec<Condition>);
+    type Reply = (Brief, DiskUri, Vec<Condition>);
     type Error = ControllerError;
     const METHOD: Method = Method::ControllerGetVolumeHealth;
 
@@ -40,9 +40,9 @@ impl Handler for GetVolumeHealth {
         uri: DiskUri,
         op: Op,
     ) -> Result<Self::Reply, ControllerError> {
-        let disk = ctx.need_disk(&op, &uri).await?;
+        let disk = Brief::from(ctx.need_disk(&op, &uri).await?);
         let conditions = health::conditions(&disk, holders(&ctx, &op, &disk).await?);
-        Ok((Arc::new(disk), uri, conditions))
+        Ok((disk, uri, conditions))
     }
 
     fn encode((disk, uri, conditions): Self::Reply) -> Self::WireReply {
@@ -61,9 +61,9 @@ impl Handler for GetVolumeHealth {
 pub(super) async fn holders(
     ctx: &Controller,
     op: &Op,
-    disk: &Disk,
+    disk: &Brief,
 ) -> Result<Holders, ControllerError> {
-    for id in disk.holders() {
+    for id in &disk.holders {
         let foreign = match VmRef::try_from(id.clone()) {
             Ok(vm) => ctx.whereabouts(op, &vm).await? == Whereabouts::Foreign,
             Err(_) => true,

@@ -1,7 +1,9 @@
 //! What is wrong with a disk, seen from Azure: pure decisions.
 
-use azcsi_cloud::{Disk, DiskState, ProvisioningState};
+use azcsi_cloud::DiskState;
 use azcsi_proto::csi::v1;
+
+use super::brief::Brief;
 
 /// How bad it is (CSI, `VolumeHealthErrorType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,21 +37,21 @@ pub enum Holders {
 /// The conditions of a disk; none if it is healthy. At most one for each severity, because
 /// Kubernetes merges conditions of the same severity.
 #[must_use]
-pub fn conditions(disk: &Disk, holders: Holders) -> Vec<Condition> {
+pub fn conditions(disk: &Brief, holders: Holders) -> Vec<Condition> {
     let mut found: Vec<Condition> = Vec::new();
     let all = [inaccessible(disk, holders), degraded(disk)];
     found.extend(all.into_iter().flatten());
     found
 }
 
-fn inaccessible(disk: &Disk, holders: Holders) -> Option<Condition> {
-    let state = disk.properties.disk_state.as_ref();
+fn inaccessible(disk: &Brief, holders: Holders) -> Option<Condition> {
+    let state = disk.state.as_ref();
     let (reason, message) = if holders == Holders::Foreign {
         (
             "HeldByForeignMachine",
             format!(
                 "the disk is attached to {}, which is no node of this cluster: detach it there",
-                disk.holders()
+                disk.holders
                     .first()
                     .map_or_else(String::new, ToString::to_string)
             ),
@@ -81,14 +83,13 @@ fn inaccessible(disk: &Disk, holders: Holders) -> Option<Condition> {
     })
 }
 
-fn degraded(disk: &Disk) -> Option<Condition> {
-    let own = &disk.properties;
-    let (reason, message) = if own.provisioning_state == Some(ProvisioningState::Failed) {
+fn degraded(disk: &Brief) -> Option<Condition> {
+    let (reason, message) = if disk.is_failed {
         (
             "ProvisioningFailed",
             "the last change of the disk failed: see the activity log of the resource".to_owned(),
         )
-    } else if let Some(percent) = own.completion_percent.filter(|percent| *percent < 100.0) {
+    } else if let Some(percent) = disk.filled.filter(|percent| *percent < 100.0) {
         (
             "BackgroundCopy",
             format!("the disk is still being filled ({percent:.0} %); reads may be slow"),
@@ -105,7 +106,7 @@ fn degraded(disk: &Disk) -> Option<Condition> {
 
 /// Writes the health of a disk.
 #[must_use]
-pub fn to_wire(disk: &Disk, conditions: Vec<Condition>) -> v1::VolumeHealth {
+pub fn to_wire(disk: &Brief, conditions: Vec<Condition>) -> v1::VolumeHealth {
     let entry = |condition: Condition| v1::volume_health::VolumeHealthEntry {
         status: match condition.severity {
             Severity::Degraded => v1::VolumeHealthErrorType::Degraded,
@@ -123,12 +124,13 @@ pub fn to_wire(disk: &Disk, conditions: Vec<Condition>) -> v1::VolumeHealth {
 
 #[cfg(test)]
 mod tests {
-    use super::{Holders, conditions};
+    use super::{Brief, Holders, conditions};
     use azcsi_cloud::Disk;
 
-    fn disk(properties: &str) -> Disk {
+    fn disk(properties: &str) -> Brief {
         let id = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d";
-        serde_json::from_str(&format!(r#"{{"id":"{id}","properties":{{{properties}}}}}"#)).unwrap()
+        let text = format!(r#"{{"id":"{id}","properties":{{{properties}}}}}"#);
+        serde_json::from_str::<Disk>(&text).unwrap().into()
     }
 
     #[test]

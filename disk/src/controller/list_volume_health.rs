@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use azcsi_cloud::Disk;
 use azcsi_proto::csi::v1;
 use azcsi_rpc::paging::{Page, page};
 use azcsi_rpc::{Handler, Method, Scope};
@@ -10,6 +9,7 @@ use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::op::Op;
 
 use super::Controller;
+use super::brief::Brief;
 use super::error::ControllerError;
 use super::get_volume_health::holders;
 use super::health::{self, Condition};
@@ -24,7 +24,7 @@ impl Handler for ListVolumeHealth {
     type Wire = v1::ControllerListVolumeHealthRequest;
     type WireReply = v1::ControllerListVolumeHealthResponse;
     type Request = PageRequest;
-    type Reply = Page<(Arc<Disk>, Vec<Condition>)>;
+    type Reply = Page<(Arc<Brief>, Vec<Condition>)>;
     type Error = ControllerError;
     const METHOD: Method = Method::ControllerListVolumeHealth;
 

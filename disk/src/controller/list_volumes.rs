@@ -11,6 +11,7 @@ use azcsi_types::disk_uri::DiskUri;
 use azcsi_types::op::Op;
 
 use super::Controller;
+use super::brief::Brief;
 use super::error::ControllerError;
 
 /// The RPC.
@@ -29,7 +30,7 @@ pub struct PageRequest {
 /// One page of disks with the names of their nodes.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    volumes: Vec<(Arc<Disk>, Vec<String>)>,
+    volumes: Vec<(Arc<Brief>, Vec<String>)>,
     next: String,
 }
 
@@ -61,7 +62,7 @@ impl Handler for ListVolumes {
         for disk in page.items {
             // One machine that cannot be resolved must not hide all volumes; but an empty list
             // would say "published nowhere", so that one volume is left out.
-            match super::publish::published(&ctx, &op, &disk).await {
+            match super::publish::published(&ctx, &op, &disk.holders).await {
                 Ok(nodes) => volumes.push((disk, nodes)),
                 Err(error) => tracing::warn!(disk = %disk.id, %error, "left out of the list"),
             }
@@ -109,9 +110,9 @@ pub(super) fn page_request<K: std::str::FromStr>(
 }
 
 /// A disk as a volume. Its context is not known here, and not asked for by any caller.
-pub(super) fn volume(disk: &Disk) -> v1::Volume {
+pub(super) fn volume(disk: &Brief) -> v1::Volume {
     v1::Volume {
-        capacity_bytes: disk.size().unwrap_or_default().bytes().as_i64(),
+        capacity_bytes: disk.size.bytes().as_i64(),
         volume_id: disk.id.to_string(),
         ..Default::default()
     }
@@ -123,20 +124,21 @@ impl Controller {
         &self,
         op: &Op,
         continued: bool,
-    ) -> Result<Sorted<Arc<Disk>>, ControllerError> {
+    ) -> Result<Sorted<Arc<Brief>>, ControllerError> {
         if continued && let Some(list) = self.disks.get(&*self.clock) {
             return Ok(list);
         }
         let mut all = Vec::new();
         for scope in self.scopes().await {
-            let found = self.azure.disks().list(op, &scope).await;
-            let found = match found {
-                Ok(found) => found,
-                Err(error) if error.is_group_not_found() => Vec::new(),
-                Err(error) => return Err(ControllerError::azure("listing disks", error)),
+            let keep = |disk: Disk| {
+                let is_data = disk_is_data(&disk);
+                is_data.then(|| (disk.id.folded(), Arc::new(Brief::from(disk))))
             };
-            let data = found.into_iter().filter(disk_is_data);
-            all.extend(data.map(|disk| (disk.id.folded(), Arc::new(disk))));
+            match self.azure.disks().list_some(op, &scope, keep).await {
+                Ok(found) => all.extend(found),
+                Err(error) if error.is_group_not_found() => {}
+                Err(error) => return Err(ControllerError::azure("listing disks", error)),
+            }
         }
         Ok(self.disks.put(&*self.clock, all))
     }

@@ -9,12 +9,13 @@
 //! | [`ports`] | what is asked of Kubernetes |
 //! | [`sku_migration`] | watches conversions to Premium v2 |
 //! | [`notices`] | which failures users are told of, and in which words |
-//! | [`facts`], [`sku_facts`] | bounded memories |
+//! | [`brief`], [`facts`], [`sku_facts`] | what is remembered of disks, and how much |
 //!
 //! No handler relies on what another process or an earlier call remembered: the disk in Azure, with
 //! its tags, is the record.
 
 pub mod attach;
+pub mod brief;
 mod common;
 pub mod create_plan;
 pub mod create_snapshot;
@@ -48,7 +49,7 @@ pub mod validate_capabilities;
 
 use std::sync::Arc;
 
-use azcsi_cloud::{Azure, Disk, ExtendedLocation, Snapshot};
+use azcsi_cloud::{Azure, ExtendedLocation, Snapshot};
 use azcsi_rpc::capability::ControllerCapabilities;
 use azcsi_rpc::paging::Recent;
 use azcsi_types::clock::Clock;
@@ -56,6 +57,7 @@ use azcsi_types::topology::Region;
 
 use attach::AttachEngine;
 use attach::machines::AzureMachines;
+use brief::Brief;
 use facts::FactsCache;
 use ports::{Attachments, NodeDirectory};
 use sku_facts::SkuFacts;
@@ -109,7 +111,7 @@ pub struct Controller {
     attach: AttachEngine,
     facts: FactsCache,
     skus: SkuFacts,
-    disks: Recent<Arc<Disk>>,
+    disks: Recent<Arc<Brief>>,
     snapshots: Recent<Arc<Snapshot>>,
 }
 

@@ -318,12 +318,12 @@ impl Work<'_> {
 }
 
 /// The nodes that hold a disk, for listings.
-pub(super) async fn published(
+pub(super) async fn published<'a>(
     ctx: &Controller,
     op: &Op,
-    disk: &Disk,
+    holders: impl IntoIterator<Item = &'a ResourceId>,
 ) -> Result<Vec<String>, ControllerError> {
-    let machines = owner::machines(disk.holders());
+    let machines = owner::machines(holders);
     let nodes = owner::nodes(&*ctx.ports.nodes, op, &machines).await?;
     Ok(nodes.iter().map(ToString::to_string).collect())
 }

@@ -32,6 +32,17 @@ impl ArmClient {
         scope: &GroupScope,
         kind: &str,
     ) -> Result<Vec<T>, ArmError> {
+        self.list_some(op, family, (scope, kind), Some).await
+    }
+
+    /// What `keep` makes of each resource. Only a page at a time is held as a whole.
+    pub(crate) async fn list_some<T: DeserializeOwned, U>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        (scope, kind): (&GroupScope, &str),
+        keep: impl Fn(T) -> Option<U>,
+    ) -> Result<Vec<U>, ArmError> {
         let provider = family.provider();
         let path = match scope {
             GroupScope::ResourceGroup {
@@ -44,7 +55,7 @@ impl ArmClient {
                 format!("/subscriptions/{subscription}/providers/{provider}/{kind}")
             }
         };
-        self.list_path(op, family, &path, &[]).await
+        self.pages(op, family, (&path, &[]), keep).await
     }
 
     /// Every member of a list, over all its pages.
@@ -55,12 +66,22 @@ impl ArmClient {
         path: &str,
         query: &[(&str, &str)],
     ) -> Result<Vec<T>, ArmError> {
+        self.pages(op, family, (path, query), Some).await
+    }
+
+    async fn pages<T: DeserializeOwned, U>(
+        &self,
+        op: &Op,
+        family: ApiFamily,
+        (path, query): (&str, &[(&str, &str)]),
+        keep: impl Fn(T) -> Option<U>,
+    ) -> Result<Vec<U>, ArmError> {
         let mut request = ArmRequest::new(self.environment(), Method::GET, family, path, query);
         let mut all = Vec::new();
         for _ in 0..PAGE_LIMIT {
             let response = self.send(op, &request).await?;
             let page: Page<T> = decode(&response).map_err(|e| e.during(|| request.name()))?;
-            all.extend(page.value);
+            all.extend(page.value.into_iter().filter_map(&keep));
             match page.next_link {
                 Some(link) if !link.is_empty() => {
                     request = ArmRequest::verbatim(self.environment(), &link, &request)

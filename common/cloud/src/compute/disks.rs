@@ -402,6 +402,20 @@ impl Disks {
     /// # Errors
     /// See [`ArmError`].
     pub async fn list(&self, op: &Op, scope: &GroupScope) -> Result<Vec<Disk>, ArmError> {
-        self.arm.list(op, ApiFamily::Disks, scope, "disks").await
+        self.list_some(op, scope, Some).await
+    }
+
+    /// The same, but only what `keep` makes of each disk is held: a scope may have 50,000.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub async fn list_some<T>(
+        &self,
+        op: &Op,
+        scope: &GroupScope,
+        keep: impl Fn(Disk) -> Option<T>,
+    ) -> Result<Vec<T>, ArmError> {
+        let disks = (scope, "disks");
+        self.arm.list_some(op, ApiFamily::Disks, disks, keep).await
     }
 }
