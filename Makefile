@@ -123,7 +123,7 @@ demo: setup ## a volume's whole life on real devices, told while it happens (DEM
 lab: ## the drivers on virtual nodes with hot-plugged disks and real shares (LAB=--quick: a selection)
 	@test/setup/lab.sh
 	$(CARGO) build --quiet --locked -p azcsi-sim -p azcsi-disk -p azcsi-file -p azcsi-lab
-	@$(TARGET)/debug/azcsi-lab --bin $(TARGET)/debug $(LAB)
+	@suite="$$(test/sanity/build.sh)"; $(TARGET)/debug/azcsi-lab --bin $(TARGET)/debug --suite "$$suite" $(LAB)
 
 .PHONY: bench
 bench: setup ## speed and size of the release binaries, beside their budgets

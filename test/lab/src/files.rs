@@ -87,7 +87,7 @@ impl Server {
             agent: agent.clone(),
         };
         match protocol {
-            Protocol::Smb => this.offer(&plain()).await?,
+            Protocol::Smb => this.offer(&plain(), &Offer::default()).await?,
             Protocol::Nfs => this.prepare_nfs().await?,
         }
         this.restart().await?;
@@ -98,13 +98,13 @@ impl Server {
     ///
     /// # Errors
     /// When it cannot be set up.
-    pub async fn offer(&self, offer: &Offer) -> Result<()> {
+    pub async fn offer(&self, offer: &Offer, before: &Offer) -> Result<()> {
         let folders =
             format!("mkdir -p {RUN}/samba/private {RUN}/samba/ncalrpc /var/log/samba /srv/{SHARE}");
         self.agent.shell(&folders).await?;
         self.put("/run/lab/smb.conf", samba_configuration(offer))
             .await?;
-        for Account { name, key } in &offer.accounts {
+        for Account { name, key } in offer.fresh(before) {
             let line = format!(
                 "{{ grep -q ^{name}: /etc/passwd || echo {name}:x:$((1000 + $(wc -l < /etc/passwd))):65534::/:/bin/false >> /etc/passwd; }} && \
                  printf '%s\\n%s\\n' '{key}' '{key}' | smbpasswd -c {RUN}/smb.conf -a -s {name}"

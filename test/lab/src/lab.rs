@@ -34,6 +34,8 @@ pub struct Place {
     pub image: Image,
     /// How they are run.
     pub accel: Accel,
+    /// The real csi-sanity, where there is one.
+    pub suite: Option<PathBuf>,
 }
 
 /// A running lab.

@@ -6,6 +6,7 @@
 //! | [`runner`] | one case after another, with times and logs |
 //! | [`lab`], [`node`], [`volume`], [`writer`] | what runs, and what can be asked of it |
 //! | [`files`], [`offer`], [`shares`] | the file server, and the simulator's shares on it |
+//! | [`front`] | stands before a controller and tells of changes before they are answered |
 //! | [`machine`], [`hub`] | virtual machines and the network between them |
 //! | [`image`] | kernel, root filesystem, initial ramdisk |
 //! | [`guest`] | the program inside a machine: first process and agent |
@@ -14,6 +15,7 @@
 
 pub mod cases;
 pub mod files;
+pub mod front;
 pub mod guest;
 pub mod hub;
 pub mod image;

@@ -22,6 +22,9 @@ struct Arguments {
     /// Folder of azcsi-sim, azuredisk-csi and azcsi-lab-guest.
     #[arg(long)]
     bin: PathBuf,
+    /// The csi-sanity binary, as test/sanity/build.sh prints it; its cases need it.
+    #[arg(long)]
+    suite: Option<PathBuf>,
     /// Only the selection for each submission.
     #[arg(long)]
     quick: bool,
@@ -109,6 +112,7 @@ async fn prepare_and_run(arguments: &Arguments, cases: &[&Case]) -> Result<()> {
         dir: folder.path().to_owned(),
         image,
         accel: Accel::Emulation,
+        suite: arguments.suite.clone(),
     };
     if !arguments.emulate {
         let ramdisk = place.dir.join("probe");

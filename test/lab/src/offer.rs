@@ -96,6 +96,22 @@ impl Offer {
         Ok(offer)
     }
 
+    /// Accounts that are new, or have another key than before.
+    pub fn fresh<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Account> {
+        let is_fresh = |account: &&Account| !before.accounts.contains(account);
+        self.accounts.iter().filter(is_fresh)
+    }
+
+    /// Whether its shares over NFS, or those over SMB, are those of before.
+    #[must_use]
+    pub fn has_same_shares(&self, before: &Self, is_nfs: bool) -> bool {
+        let of = |offer: &Self| -> Vec<Share> {
+            let mine = offer.shares.iter().filter(|share| share.is_nfs == is_nfs);
+            mine.cloned().collect()
+        };
+        of(self) == of(before)
+    }
+
     /// Whether an account has another key than before.
     #[must_use]
     pub fn has_new_keys(&self, before: &Self) -> bool {
@@ -138,6 +154,10 @@ mod tests {
         assert!(!offer.has_new_keys(&Offer::default()));
         let later = Offer::of(&world("new", ["b", "a"])).unwrap();
         assert!(later.has_new_keys(&offer));
+        assert_eq!(later.fresh(&offer).count(), 1);
+        assert_eq!(offer.fresh(&offer).count(), 0);
+        assert!(!later.has_same_shares(&offer, false));
+        assert!(later.has_same_shares(&offer, true));
         assert_eq!(later.gone(&offer).count(), 1);
     }
 

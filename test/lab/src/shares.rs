@@ -6,6 +6,7 @@
 //! on, and sessions with the old one end.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use azcsi_proto::csi::v1::{
@@ -160,8 +161,13 @@ impl Lab {
         agent.ask(&relay).await.map(drop)
     }
 
+    /// Where the File driver's controller serves.
+    pub(crate) fn file_controller_socket(&self) -> PathBuf {
+        self.place.dir.join("file-controller.sock")
+    }
+
     async fn file_controller(&self) -> Result<Driver> {
-        let socket = self.place.dir.join("file-controller.sock");
+        let socket = self.file_controller_socket();
         let endpoint = format!("unix://{}", socket.display());
         let list = args([
             "controller",
@@ -172,6 +178,7 @@ impl Lab {
             "--allow-empty-cloud-config=false",
             "--kubeconfig",
             &text(&self.endpoints, "kubeconfig")?,
+            "--enable-list-snapshots=true",
             "-v=5",
         ]);
         let program = self.place.bin.join("azurefile-csi");
@@ -187,21 +194,26 @@ impl Lab {
     pub async fn settle_shares(&mut self) -> Result<()> {
         let now = Offer::of(&self.state().await?)?;
         let shares = self.shares.as_mut().context("no servers yet")?;
-        shares.smb.offer(&now).await?;
+        let before = &shares.offer;
         let agent = &self.files.agent;
-        for gone in now.gone(&shares.offer) {
+        if now.fresh(before).next().is_some() || !now.has_same_shares(before, false) {
+            shares.smb.offer(&now, before).await?;
+        }
+        for gone in now.gone(before) {
             let line = format!(
                 "smbcontrol -s /run/lab/smb.conf smbd close-share {}",
                 gone.name
             );
             agent.shell(&line).await?;
         }
-        if now.has_new_keys(&shares.offer) {
+        if now.has_new_keys(before) {
             shares.smb.kill().await?;
             shares.smb.restart().await?;
         }
-        agent.shell(&nfs_folders(&now)).await?;
-        for account in &now.accounts {
+        if !now.has_same_shares(before, true) {
+            agent.shell(&nfs_folders(&now)).await?;
+        }
+        for account in now.fresh(before) {
             let host = format!("{}.file.core.windows.net", account.name);
             let line =
                 format!("grep -q ' {host}$' /etc/hosts || echo {ADDRESS} {host} >> /etc/hosts");

@@ -7,20 +7,22 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use azcsi_proto::csi::v1::controller_service_capability::{Type as ControllerType, rpc as crpc};
+use azcsi_proto::csi::v1::identity_client::IdentityClient;
+use azcsi_proto::csi::v1::node_client::NodeClient;
 use azcsi_proto::csi::v1::node_service_capability::{Type as NodeType, rpc as nrpc};
 use azcsi_proto::csi::v1::plugin_capability::{Type as PluginType, service, volume_expansion};
 use azcsi_proto::csi::v1::{
     ControllerGetCapabilitiesRequest, GetPluginCapabilitiesRequest, NodeGetCapabilitiesRequest,
 };
 use azcsi_rig::csi::{Driver, reply};
+use tonic::transport::Channel;
 
 /// Capabilities by name: `plugin/…`, `controller/…`, `node/…`.
-pub(crate) type Advertised = BTreeSet<String>;
+pub type Advertised = BTreeSet<String>;
 
-/// What the disk driver is known to do. Without this list a capability that gets lost would only
-/// show as one more skip. Not in it: read-only publishing, and group snapshots, which Azure does not
-/// have.
-pub(crate) const REQUIRED: &[&str] = &[
+/// What the Disk driver is known to do. Not in it: read-only publishing, and group snapshots, which
+/// Azure does not have.
+pub const DISK: &[&str] = &[
     "plugin/CONTROLLER_SERVICE",
     "plugin/VOLUME_ACCESSIBILITY_CONSTRAINTS",
     "plugin/SNAPSHOT_ACCESSIBILITY_CONSTRAINTS",
@@ -43,6 +45,28 @@ pub(crate) const REQUIRED: &[&str] = &[
     "node/STAGE_UNSTAGE_VOLUME",
     "node/GET_VOLUME_STATS",
     "node/EXPAND_VOLUME",
+    "node/SINGLE_NODE_MULTI_WRITER",
+    "node/GET_VOLUME_HEALTH",
+    "node/GET_STORAGE_HEALTH",
+];
+
+/// What the File driver is known to do.
+pub const FILE: &[&str] = &[
+    "plugin/CONTROLLER_SERVICE",
+    "plugin/expansion/ONLINE",
+    "controller/CREATE_DELETE_VOLUME",
+    "controller/GET_CAPACITY",
+    "controller/CREATE_DELETE_SNAPSHOT",
+    "controller/LIST_SNAPSHOTS",
+    "controller/GET_SNAPSHOT",
+    "controller/CLONE_VOLUME",
+    "controller/EXPAND_VOLUME",
+    "controller/GET_VOLUME",
+    "controller/GET_VOLUME_HEALTH",
+    "controller/SINGLE_NODE_MULTI_WRITER",
+    "controller/MODIFY_VOLUME",
+    "node/STAGE_UNSTAGE_VOLUME",
+    "node/GET_VOLUME_STATS",
     "node/SINGLE_NODE_MULTI_WRITER",
     "node/GET_VOLUME_HEALTH",
     "node/GET_STORAGE_HEALTH",
@@ -145,24 +169,25 @@ const EXCUSES: &[(&str, &str)] = &[
 
 /// The capability whose absence explains a skip; `None` if nothing does.
 #[must_use]
-pub(crate) fn excuse(message: &str, advertised: &Advertised) -> Option<&'static str> {
+pub fn excuse(message: &str, advertised: &Advertised) -> Option<&'static str> {
     let (_, capability) = EXCUSES.iter().find(|(known, _)| *known == message.trim())?;
     (!advertised.contains(*capability)).then_some(*capability)
 }
 
-/// What must be advertised and is not.
+/// What must be advertised and is not. Without this a capability that gets lost would only show as
+/// one more skip.
 #[must_use]
-pub(crate) fn missing(advertised: &Advertised) -> Vec<&'static str> {
+pub fn missing<'a>(required: &[&'a str], advertised: &Advertised) -> Vec<&'a str> {
     let lacks = |name: &&&str| !advertised.contains(**name);
-    REQUIRED.iter().filter(lacks).copied().collect()
+    required.iter().filter(lacks).copied().collect()
 }
 
 /// Asks both services for all that they advertise.
 ///
 /// # Errors
 /// If a call fails.
-pub(crate) async fn ask(controller: &Driver, node: &Driver) -> Result<Advertised> {
-    let mut all = plugin(controller).await?;
+pub async fn ask(controller: &Driver, mut node: NodeClient<Channel>) -> Result<Advertised> {
+    let mut all = plugin(controller.identity()).await?;
     let request = ControllerGetCapabilitiesRequest {};
     let answer = controller
         .controller()
@@ -178,7 +203,6 @@ pub(crate) async fn ask(controller: &Driver, node: &Driver) -> Result<Advertised
         }
     }
     let answer = node
-        .node()
         .node_get_capabilities(NodeGetCapabilitiesRequest {})
         .await;
     for entry in reply("NodeGetCapabilities", answer)?.capabilities {
@@ -197,9 +221,9 @@ pub(crate) async fn ask(controller: &Driver, node: &Driver) -> Result<Advertised
 ///
 /// # Errors
 /// If the call fails.
-pub(crate) async fn plugin(driver: &Driver) -> Result<Advertised> {
+pub async fn plugin(mut identity: IdentityClient<Channel>) -> Result<Advertised> {
     let request = GetPluginCapabilitiesRequest {};
-    let answer = driver.identity().get_plugin_capabilities(request).await;
+    let answer = identity.get_plugin_capabilities(request).await;
     let mut all = Advertised::new();
     for entry in reply("GetPluginCapabilities", answer)?.capabilities {
         let name = match entry.r#type {
@@ -254,9 +278,10 @@ mod tests {
 
     #[test]
     fn what_gets_lost_is_named() {
-        let mut all = advertised(REQUIRED);
-        assert!(missing(&all).is_empty());
+        let required = ["node/EXPAND_VOLUME", "node/GET_STORAGE_HEALTH"];
+        let mut all = advertised(&required);
+        assert!(missing(&required, &all).is_empty());
         all.remove("node/GET_STORAGE_HEALTH");
-        assert_eq!(missing(&all), ["node/GET_STORAGE_HEALTH"]);
+        assert_eq!(missing(&required, &all), ["node/GET_STORAGE_HEALTH"]);
     }
 }

@@ -5,12 +5,10 @@
 //! | [`combination`] | in which combinations the suite runs |
 //! | [`world`] | one combination from start to end, and what is left of it |
 //! | [`suite`] | one run of csi-sanity: inputs, arguments, results |
-//! | [`report`] | the judgement over every spec |
-//! | [`capabilities`] | what is advertised, must be, and excuses a skip |
+//!
+//! The judgement over every spec is in the library.
 
-mod capabilities;
 mod combination;
-mod report;
 mod suite;
 mod world;
 
@@ -27,7 +25,7 @@ use clap::builder::ArgPredicate;
 use futures_util::{StreamExt as _, stream};
 use tokio::signal::unix::{SignalKind, signal};
 
-use capabilities::Advertised;
+use azcsi_sanity::capabilities::Advertised;
 use combination::Combination;
 use world::{Ran, Tools};
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::capabilities::{Advertised, excuse};
 
 /// Specs in the pinned version; another number means that something was left out.
-pub(crate) const SPECS: usize = 103;
+pub const SPECS: usize = 103;
 
 /// Specs that the pinned version itself has switched off.
 const PENDING: &[&str] = &[
@@ -19,7 +19,7 @@ const PENDING: &[&str] = &[
 /// Ginkgo's JSON report, as far as it is judged.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Report {
+pub struct Report {
     pre_run_stats: Stats,
     #[serde(default)]
     special_suite_failure_reasons: Option<Vec<String>>,
@@ -62,15 +62,15 @@ struct Location {
 
 /// The judgement.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// How many specs passed.
-    pub(crate) passed: usize,
+    pub passed: usize,
     /// Names of the specs that the suite has switched off.
-    pub(crate) pending: Vec<String>,
+    pub pending: Vec<String>,
     /// Skips by the capability that is absent.
-    pub(crate) excused: BTreeMap<&'static str, usize>,
+    pub excused: BTreeMap<&'static str, usize>,
     /// Everything that makes the run fail, one entry each.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl Spec {
@@ -102,7 +102,7 @@ impl Report {
     ///
     /// # Errors
     /// If there is none, or it is none of Ginkgo's.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("the suite wrote no report {}", path.display()))?;
         Self::parse(&text)
@@ -116,7 +116,7 @@ impl Report {
 
     /// Judges every spec.
     #[must_use]
-    pub(crate) fn judge(&self, advertised: &Advertised) -> Verdict {
+    pub fn judge(&self, advertised: &Advertised) -> Verdict {
         let mut verdict = Verdict::default();
         for reason in self.special_suite_failure_reasons.iter().flatten() {
             verdict.problems.push(reason.clone());

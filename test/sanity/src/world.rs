@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use azcsi_rig::leftovers::{loops_below, mounts_below};
 use azcsi_rig::rig::{Plan, Rig, Setup};
+use azcsi_sanity::capabilities::{Advertised, DISK, ask, missing, plugin};
+use azcsi_sanity::report::{Report, Verdict};
 use serde_json::Value;
 
-use crate::capabilities::{Advertised, ask, missing, plugin};
 use crate::combination::Combination;
-use crate::report::{Report, Verdict};
 use crate::suite::{Asked, MARK, Results, Target, run};
 
 /// What every run shares.
@@ -70,12 +70,15 @@ pub(crate) async fn start(
 pub(crate) async fn capabilities(rig: &Rig) -> Result<(Advertised, Vec<String>)> {
     let machine = rig.machines.first().context("no machine")?;
     let node = rig.node(machine)?;
-    let advertised = ask(&rig.controller, node).await?;
-    let mut problems: Vec<String> = missing(&advertised)
+    let advertised = ask(&rig.controller, node.node()).await?;
+    let mut problems: Vec<String> = missing(DISK, &advertised)
         .into_iter()
         .map(|name| format!("{name} is not advertised"))
         .collect();
-    let (here, there) = (plugin(&rig.controller).await?, plugin(node).await?);
+    let (here, there) = (
+        plugin(rig.controller.identity()).await?,
+        plugin(node.identity()).await?,
+    );
     if here != there {
         problems.push(format!(
             "the controller says {here:?} of the plugin, the node {there:?}"

@@ -8,6 +8,7 @@
 //! | [`grow`] | growth under a mounted filesystem |
 //! | [`share`] | clones beside their source, disks of several nodes, disks that are not ours |
 //! | [`files`] | plain SMB and NFS mounts |
+//! | [`sanity`] | csi-sanity over the File driver |
 //! | [`shares`] | the File driver: life cycles, lost servers, keys, causes |
 
 pub mod files;
@@ -15,6 +16,7 @@ pub mod grow;
 pub mod life;
 pub mod power;
 pub mod pull;
+pub mod sanity;
 pub mod share;
 pub mod shares;
 
@@ -91,4 +93,6 @@ pub const ALL: &[Case] = cases! {
     always "file-wrong-key" shares::wrong_key: "a mount with a wrong key says so",
     always "file-missing" shares::missing: "a mount of a deleted share says so",
     full "file-blocked" shares::blocked: "a mount through a firewall says so",
+    full "file-sanity-smb" sanity::smb: "the real csi-sanity over the File driver, SMB",
+    full "file-sanity-nfs" sanity::nfs: "the same over NFS",
 };

@@ -5,13 +5,14 @@
 //! | [`accel`] | whether hardware virtualisation really works |
 //! | [`qemu`] | the command line |
 //! | [`agent`] | talking to the agent |
+//! | `ports` | ports of the host that lead into it |
 
 pub mod accel;
 pub mod agent;
+mod ports;
 pub mod qemu;
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -23,6 +24,7 @@ use crate::run::run;
 use crate::wait::until;
 use accel::Accel;
 use agent::Agent;
+use ports::Port;
 
 /// What all machines of a run share.
 #[derive(Clone, Debug)]
@@ -87,6 +89,8 @@ pub struct Machine {
     plug: Plug,
     process: Option<Process>,
     starts: u32,
+    /// Its ports, kept until the first start.
+    reserved: Vec<Port>,
 }
 
 impl Machine {
@@ -101,16 +105,18 @@ impl Machine {
             qemu::decoys(dir)?;
         }
         let plug = site.hub.plug(&spec.name).await?;
+        let [agent, csi, file] = [Port::reserve()?, Port::reserve()?, Port::reserve()?];
         Ok(Self {
-            agent: Agent::new(free_port()?),
-            csi_port: free_port()?,
-            file_port: free_port()?,
+            agent: Agent::new(agent.number),
+            csi_port: csi.number,
+            file_port: file.number,
             site: site.clone(),
             dir: dir.to_owned(),
             plug,
             spec,
             process: None,
             starts: 0,
+            reserved: vec![agent, csi, file],
         })
     }
 
@@ -141,6 +147,7 @@ impl Machine {
             lan_port: self.plug.port,
         });
         let (program, arguments) = argv.split_first().context("no program")?;
+        self.reserved.drain(..).for_each(Port::release);
         let process = Process::start(
             &format!("{name}.qemu"),
             Path::new(program),
@@ -206,9 +213,4 @@ async fn layer(base: &Path, to: &Path) -> Result<()> {
     ])
     .await
     .map(drop)
-}
-
-/// A port that nobody listens on at the moment.
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{PENDING, Report, SPECS};
-use crate::capabilities::{Advertised, REQUIRED};
+use crate::capabilities::{Advertised, DISK};
 
 fn spec(text: &str, state: &str, message: &str) -> Value {
     json!({
@@ -32,7 +32,7 @@ fn parse(specs: Vec<Value>, run: usize) -> Report {
 }
 
 fn all() -> Advertised {
-    REQUIRED.iter().map(|name| (*name).to_owned()).collect()
+    DISK.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]

@@ -51,7 +51,6 @@ pub(super) async fn bind(
     endpoints.control = format!("http://{}", control.address());
     endpoints.kubernetes = format!("http://{}", kubernetes.address());
     endpoints.files = format!("https://localhost:{}", files.address().port());
-    world.backend.files_at(&endpoints.files);
 
     let entra = world.entra()?;
     let arm_site: Arc<dyn Site> = Arc::new(ArmSite {
@@ -71,6 +70,7 @@ pub(super) async fn bind(
         (kubernetes, None, Arc::new(kube_site)),
     ];
     let throttles = bind_nodes(world, &tls, &mut endpoints, &mut served).await?;
+    world.backend.files_at(endpoints.files_of_accounts());
     let control_site = ControlSite {
         backend: Arc::clone(&world.backend),
         keeper: Arc::clone(&world.keeper),

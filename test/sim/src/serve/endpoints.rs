@@ -91,6 +91,13 @@ pub const fn vm_type(kind: PoolKind) -> &'static str {
 }
 
 impl Endpoints {
+    /// The data plane that accounts show. Who follows it runs on a node, as a driver's controller does.
+    pub(super) fn files_of_accounts(&self) -> &str {
+        let first = self.nodes.first();
+        let inside = first.and_then(|node| node.files.as_deref());
+        inside.unwrap_or(&self.files)
+    }
+
     /// The cloud configuration of the controller: an application with a password.
     #[must_use]
     pub fn controller(&self, kind: PoolKind) -> Value {
