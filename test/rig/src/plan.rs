@@ -80,7 +80,7 @@ pub(crate) struct Site {
     pub(crate) name: String,
     /// The kubelet's folder.
     pub(crate) kubelet: PathBuf,
-    /// Its `/dev`.
+    /// Its `/dev`; empty where attached disks make no devices.
     pub(crate) device_root: String,
     /// Its metadata service.
     pub(crate) metadata: String,
@@ -134,7 +134,7 @@ impl Site {
         Ok(Self {
             name,
             kubelet,
-            device_root: text(entry, "deviceRoot")?,
+            device_root: entry["deviceRoot"].as_str().unwrap_or_default().to_owned(),
             metadata: text(entry, "imds")?,
         })
     }
