@@ -39,7 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["azcsi-kube", "azcsi-migration", "azcsi-types"],
     ),
     ("azcsi-sim", &["azcsi-types"]),
-    ("azcsi-lab", &["azcsi-proto", "azcsi-rig"]),
+    ("azcsi-lab", &["azcsi-proto", "azcsi-rig", "azcsi-sanity"]),
     ("azcsi-rig", &["azcsi-proto"]),
     ("azcsi-demo", &["azcsi-proto", "azcsi-rig"]),
     ("azcsi-bench", &["azcsi-proto", "azcsi-rig", "azcsi-sim"]),
