@@ -199,6 +199,8 @@ pub struct Node {
     pub id_from_metadata: bool,
     /// The limit of volumes; `None` to compute it.
     pub attach_limit: Option<u32>,
+    /// The limit of a machine size that is not known.
+    pub unknown_size_limit: u32,
     /// Slots that are not counted.
     pub reserved_slots: u32,
     /// Report zones.

@@ -18,6 +18,7 @@ pub mod environment;
 pub mod metadata;
 pub mod network;
 pub mod pipeline;
+mod spelling;
 pub mod storage;
 #[cfg(test)]
 mod testing;

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
+use crate::spelling::usual;
+
 /// Reads a value through its `FromStr`.
 pub(crate) fn parsed<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -80,12 +82,12 @@ pub(crate) fn lun<'de, D: Deserializer<'de>>(
     scalar(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// Writes a value through its `Display`.
+/// Writes a value through its `Display`, and an id in its usual spelling.
 pub(crate) fn shown<T: Display, S: Serializer>(
     value: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
+    serializer.serialize_str(&usual(&value.to_string()))
 }
 
 /// Writes a value through its `Display`, if there is one. For fields that skip `None`.
@@ -94,7 +96,7 @@ pub(crate) fn shown_option<T: Display, S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match value {
-        Some(value) => serializer.collect_str(value),
+        Some(value) => shown(value, serializer),
         None => serializer.serialize_none(),
     }
 }

@@ -6,7 +6,7 @@
 //! is killed with its group at its deadline or when the last clone of [`Exec`] goes away.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -158,8 +158,22 @@ impl Exec {
         args: &[OsString],
         deadline: Deadline,
     ) -> Result<Output, ExecError> {
+        self.run_with(program, args, None, deadline).await
+    }
+
+    /// The same, with one more variable in the environment.
+    ///
+    /// # Errors
+    /// As [`Exec::run`].
+    pub async fn run_with(
+        &self,
+        program: &Path,
+        args: &[OsString],
+        variable: Option<(&str, &OsStr)>,
+        deadline: Deadline,
+    ) -> Result<Output, ExecError> {
         let name = program.display().to_string();
-        let child = spawn(program, args).map_err(|source| ExecError::Start {
+        let child = spawn(program, args, variable).map_err(|source| ExecError::Start {
             program: name.clone(),
             source,
         })?;
@@ -189,10 +203,15 @@ impl Exec {
     clippy::disallowed_methods,
     reason = "the only file that starts programs"
 )]
-fn spawn(program: &Path, args: &[OsString]) -> std::io::Result<tokio::process::Child> {
+fn spawn(
+    program: &Path,
+    args: &[OsString],
+    variable: Option<(&str, &OsStr)>,
+) -> std::io::Result<tokio::process::Child> {
     tokio::process::Command::new(program)
         .args(args)
         .env_clear()
+        .envs(variable)
         .env("LC_ALL", "C")
         .env("PATH", TOOL_PATH)
         .current_dir("/")

@@ -3,9 +3,15 @@
 //! Only ext2/3/4 are checked, with `e2fsck -p`, which repairs what is safe. A filesystem that was
 //! left clean is not checked: on a disk of 30 TiB that takes hours, and the mount replays the
 //! journal by itself. xfs and btrfs check themselves at the mount; their repair tools are never run.
+//!
+//! A check keeps tables that grow with the number of directories and inodes. For a very large
+//! filesystem they are kept in files, because a check that is killed for its memory would only be
+//! started anew, and killed again.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use azcsi_types::clock::Deadline;
@@ -13,12 +19,18 @@ use azcsi_types::fault::{Fault, Faulty};
 use azcsi_types::op::Op;
 use tokio::sync::Semaphore;
 
+use crate::error::HostError;
 use crate::exec::{Exec, ExecError, Exit};
 use crate::probe::ExtState;
 use crate::tools::Tools;
 
 /// Most checks that run at once on a node: each may take much memory.
 const AT_ONCE: usize = 4;
+/// From this number of directories on, tables are kept in files (`e2fsck.conf(5)`). Below it they
+/// take some tens of MiB.
+pub const DIRECTORIES_IN_MEMORY: u64 = 500_000;
+/// Names the configuration of e2fsck.
+const CONFIGURATION: &str = "E2FSCK_CONFIG";
 
 /// When to check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +94,7 @@ pub struct Fsck {
     exec: Exec,
     tools: Tools,
     slots: Arc<Semaphore>,
+    configuration: Option<PathBuf>,
 }
 
 impl Fsck {
@@ -92,7 +105,34 @@ impl Fsck {
             exec,
             tools,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
+            configuration: None,
         }
+    }
+
+    /// The same, with a folder of its own for the tables of filesystems of at least so many
+    /// directories. What an earlier check left there is removed.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written.
+    pub fn with_scratch(self, folder: &Path, directories: u64) -> Result<Self, HostError> {
+        let fail = |source| HostError::io("make the folder", folder, source);
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fail(error)),
+            _ => {}
+        }
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(folder).map_err(fail)?;
+        let file = folder.join("e2fsck.conf");
+        let text = format!(
+            "[scratch_files]\n  directory = \"{}\"\n  numdirs_threshold = {directories}\n",
+            folder.display()
+        );
+        fs::write(&file, text).map_err(|source| HostError::io("write", &file, source))?;
+        Ok(Self {
+            configuration: Some(file),
+            ..self
+        })
     }
 
     /// Checks and repairs an ext filesystem. It has no deadline: stopping it would only lose what it
@@ -118,9 +158,11 @@ impl Fsck {
         let _slot = self.slots.acquire().await;
         let mut args: Vec<OsString> = options.iter().map(OsString::from).collect();
         args.push(device.into());
+        let variable = self.configuration.as_deref();
+        let variable = variable.map(|file| (CONFIGURATION, file.as_os_str()));
         let output = self
             .exec
-            .run(tool, &args, Deadline::NEVER)
+            .run_with(tool, &args, variable, Deadline::NEVER)
             .await
             .map_err(FsckError::Exec)?;
         if is_good(output.exit) {

@@ -25,6 +25,7 @@ use azcsi_host::probe::{Content, FsKind, inspect};
 use azcsi_host::tools::Tools;
 use azcsi_types::clock::{Clock, Deadline};
 use azcsi_types::op::Op;
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use support::Loop;
 
 const MIB: u64 = 1024 * 1024;
@@ -271,6 +272,23 @@ async fn a_broken_ext_is_repaired_or_refused() {
         matches!(broken, Err(FsckError::Failed { .. })),
         "{broken:?}"
     );
+}
+
+#[tokio::test]
+async fn the_tables_of_a_check_are_kept_in_files_from_a_size_on_nd_08() {
+    let bench = Bench::new(16 * MIB);
+    bench.make(FsKind::Ext4).await;
+    for (directories, in_files) in [(0, true), (1000, false)] {
+        let folder = bench.device.file.with_extension("scratch");
+        let fsck = Fsck::new(bench.exec.clone(), bench.tools.clone());
+        let fsck = fsck.with_scratch(&folder, directories).unwrap();
+        let watch = Inotify::init(InitFlags::IN_NONBLOCK).unwrap();
+        watch.add_watch(&folder, AddWatchFlags::IN_CREATE).unwrap();
+        fsck.preen_fully(&bench.op, &bench.device.node)
+            .await
+            .unwrap();
+        assert_eq!(watch.read_events().is_ok(), in_files, "{directories}");
+    }
 }
 
 #[tokio::test]

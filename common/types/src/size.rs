@@ -182,14 +182,20 @@ impl CapacityRange {
             .map_or_else(|| default.min(ceiling), Bytes::ceil)
             .max(least);
         if wish > ceiling {
-            return Err(OutOfRange {
-                least,
-                most,
-                required: self.required.unwrap_or_default(),
-                limit: self.limit.unwrap_or(most.bytes()),
-            });
+            return Err(self.out_of(least, most));
         }
         Ok(wish)
+    }
+
+    /// The answer that no size from `least` to `most` is in the range.
+    #[must_use]
+    pub fn out_of(self, least: GiB, most: GiB) -> OutOfRange {
+        OutOfRange {
+            least,
+            most,
+            required: self.required.unwrap_or_default(),
+            limit: self.limit.unwrap_or(most.bytes()),
+        }
     }
 }
 

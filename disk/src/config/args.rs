@@ -166,6 +166,9 @@ pub(super) struct NodeArgs {
     /// Volumes per node; below 0 it is computed from the machine size.
     #[arg(long, default_value = "-1", value_parser = limit, allow_negative_numbers = true, value_name = "N")]
     pub(super) volume_attach_limit: std::option::Option<u32>,
+    /// Data disks of a machine whose size the driver does not know.
+    #[arg(long, default_value = "16", value_parser = whole, value_name = "N")]
+    pub(super) unknown_size_attach_limit: u32,
     /// Slots to leave to others.
     #[arg(long, default_value = "0", value_parser = whole, value_name = "N")]
     pub(super) reserved_data_disk_slot_num: u32,

@@ -243,6 +243,7 @@ impl NodeArgs {
             id,
             id_from_metadata: self.id_from_metadata,
             attach_limit: self.volume_attach_limit,
+            unknown_size_limit: self.unknown_size_attach_limit,
             reserved_slots: self.reserved_data_disk_slot_num,
             zones: self.support_zone,
             info_from_labels: self.get_node_info_from_labels,

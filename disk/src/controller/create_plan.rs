@@ -15,6 +15,9 @@ use crate::model::topology::{Requirement, Spot, meets};
 
 /// Smallest disk with performance plus.
 const PLUS_FROM: GiB = GiB::new(513);
+/// A copy may become so much larger than was asked, so that what was rounded is no obstacle. More
+/// than that would be a surprise on the bill.
+const TOLERANCE: u32 = 50;
 
 /// What a disk is copied from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +47,16 @@ pub fn size(
     if params.performance.plus == Some(true) {
         least = least.max(PLUS_FROM);
     }
-    range.pick(least, params.sku.most(), least)
+    let most = params.sku.most();
+    let picked = range.pick(least, most, least)?;
+    match (source, range.required()) {
+        (Some(source), Some(required))
+            if source.get() > required.ceil().get().saturating_add(TOLERANCE) =>
+        {
+            Err(range.out_of(source, most))
+        }
+        _ => Ok(picked),
+    }
 }
 
 /// The requirement as it is for a copy: a zonal source is copied within its zone, so if its zone is

@@ -378,7 +378,7 @@ async fn source_facts(
             let spot = create_plan::spot(&disk, home);
             Ok(SourceFacts {
                 id: uri.id().clone(),
-                size: disk.size().unwrap_or_default(),
+                size: disk.copied_size().unwrap_or_default(),
                 region: Some(spot.region),
                 zone: spot.zone,
                 sku: disk.sku.map(|sku| sku.name),

@@ -201,6 +201,15 @@ mod tests {
     }
 
     #[test]
+    fn the_defaults_of_every_size_are_allowed_pr_10() {
+        let sku = DiskSku::UltraSsdLrs;
+        for gib in sku.least().get()..=sku.most().get() {
+            let got = provision(sku, GiB::new(gib), &wish(None, None)).unwrap();
+            assert!(check(sku, GiB::new(gib), got).is_ok(), "{gib}: {got:?}");
+        }
+    }
+
+    #[test]
     fn what_a_kind_does_not_know_is_refused() {
         assert!(check_kind(DiskSku::PremiumLrs, &wish(Some(500), None)).is_err());
         assert!(check_kind(DiskSku::PremiumV2Lrs, &wish(Some(500), Some(1))).is_ok());

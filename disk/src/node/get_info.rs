@@ -61,6 +61,9 @@ impl Handler for NodeGetInfo {
             });
             return Err(NodeError::NodeFacts(neither));
         };
+        if let Some(text) = flaw(&node.config, &known.size) {
+            node.tell_of_node("UnknownMachineSize", &text);
+        }
         let foreign = match (machine.as_deref(), node.labels.attached().await) {
             (Ok(facts), Some(ours)) => foreign(facts, &ours),
             _ => 0,
@@ -178,15 +181,20 @@ fn volumes(config: &NodeConfig, size: &str, foreign: u32) -> u32 {
     if let Some(limit) = config.attach_limit {
         return limit;
     }
-    let disks = limits::data_disks(size).unwrap_or_else(|| {
-        tracing::warn!(
-            size,
-            default = limits::DEFAULT,
-            "the machine size is not known"
-        );
-        limits::DEFAULT
-    });
+    let disks = limits::data_disks(size).unwrap_or(config.unknown_size);
     limits::volumes(disks, config.reserved, foreign)
+}
+
+/// What users are told when the limit is only assumed.
+fn flaw(config: &NodeConfig, size: &str) -> Option<String> {
+    let is_assumed = config.attach_limit.is_none() && limits::data_disks(size).is_none();
+    is_assumed.then(|| {
+        format!(
+            "the machine size '{size}' is not known: {} data disks are assumed; set \
+             --unknown-size-attach-limit or --volume-attach-limit if it takes another number",
+            config.unknown_size
+        )
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 /// Sizes and numbers, sorted by size; lower case.
 const TABLE: &str = include_str!("limits.tsv");
 
-/// What upstream assumes for a size that it does not know.
+/// What is assumed for a size that is not in the table, unless told otherwise; upstream does the same.
 pub const DEFAULT: u32 = 16;
 
 /// The number of data disks of a machine size; `None` for a size that is not in the table.

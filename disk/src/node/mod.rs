@@ -90,6 +90,8 @@ pub struct NodeConfig {
     pub zones: bool,
     /// Fixed number of volumes; `None` for the limit of the machine (`volume-attach-limit`).
     pub attach_limit: Option<u32>,
+    /// Data disks of a machine size that is not in the table (`unknown-size-attach-limit`).
+    pub unknown_size: u32,
     /// Slots that are kept free (`reserved-data-disk-slot-num`).
     pub reserved: u32,
     /// What to do when nobody can confirm a disk.
@@ -113,6 +115,7 @@ impl Default for NodeConfig {
             info_from_labels: false,
             zones: true,
             attach_limit: None,
+            unknown_size: limits::DEFAULT,
             reserved: 0,
             identity: IdentityCheck::default(),
             device_wait: Duration::from_secs(60),

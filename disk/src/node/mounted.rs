@@ -1,5 +1,6 @@
 //! What is mounted of a volume.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use azcsi_host::HostError;
@@ -80,8 +81,15 @@ pub(super) async fn clear(
 
 fn remove(path: &Path) -> Result<(), HostError> {
     let fail = |source| HostError::io("remove", path, source);
+    // No place can have a name that is too long.
+    let is_nothing = |error: &std::io::Error| {
+        matches!(
+            error.kind(),
+            ErrorKind::NotFound | ErrorKind::InvalidFilename
+        )
+    };
     let meta = match path.symlink_metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_nothing(&error) => return Ok(()),
         other => other.map_err(fail)?,
     };
     if meta.is_dir() {

@@ -47,6 +47,19 @@ impl Node {
         self.tell(self.told(request, Severity::Warning, reason, text));
     }
 
+    /// Tells something about the node itself.
+    pub(super) fn tell_of_node(&self, reason: &'static str, text: &str) {
+        tracing::warn!(reason, "{text}");
+        let node = self.config.node_id.parse::<NodeName>().ok();
+        let notice = |name| Notice {
+            subject: Subject::Node(name),
+            severity: Severity::Warning,
+            reason,
+            text: text.to_owned(),
+        };
+        self.tell(node.into_iter().map(notice).collect());
+    }
+
     /// Does `work`; users are told if it takes long.
     pub(super) async fn in_sight<T>(
         &self,

@@ -136,6 +136,11 @@ mod tests {
     }
 
     #[test]
+    fn without_any_word_on_the_filesystem_it_is_ext4_nd_22() {
+        assert_eq!(wish(None, "", &[]).kind, FsKind::Ext4);
+    }
+
+    #[test]
     fn the_volume_s_word_wins_and_xfs_never_looks_at_the_uuid() {
         for (context, capability, kind) in [
             (None, "", FsKind::Ext4),

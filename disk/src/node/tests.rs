@@ -11,5 +11,6 @@ mod content;
 mod copies;
 mod filesystems;
 mod identity;
+mod known;
 mod rig;
 mod trouble;

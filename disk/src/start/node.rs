@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use azcsi_host::Roots;
+use azcsi_host::fsck::DIRECTORIES_IN_MEMORY;
 use azcsi_host::mkfs::Slots;
 use azcsi_host::state::StateStore;
 use azcsi_kube::taints::{Limit, Removal, Repeat};
@@ -47,8 +48,11 @@ pub fn build(config: &Config, base: &Base) -> Result<Arc<Node>, StartError> {
         ..Roots::default()
     };
     let node_config = node_config(settings);
-    let powers = Powers::new(&roots, Arc::clone(&base.clock), node_config.formats);
+    let mut powers = Powers::new(&roots, Arc::clone(&base.clock), node_config.formats);
     let state = StateStore::open(&settings.state_dir)?;
+    // On the machine's own disk, outside of the memory that this container may use.
+    let scratch = settings.state_dir.with_extension("fsck");
+    powers.fsck = powers.fsck.with_scratch(&scratch, DIRECTORIES_IN_MEMORY)?;
     let machine = Metadata::new(&config.cloud.metadata_endpoint, Arc::clone(&base.clock));
     let labels: Arc<dyn NodeLabels> = match (&base.kube, settings.id.parse()) {
         (Some(kube), Ok(name)) => OwnNode::new(kube.clone(), name, &config.driver),
@@ -79,6 +83,7 @@ fn node_config(settings: &config::Node) -> NodeConfig {
         info_from_labels: settings.info_from_labels,
         zones: settings.zones,
         attach_limit: settings.attach_limit,
+        unknown_size: settings.unknown_size_limit,
         reserved: settings.reserved_slots,
         identity: settings.identity,
         tune: settings.perf_optimization,

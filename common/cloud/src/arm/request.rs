@@ -10,6 +10,7 @@ use super::error::{ArmError, ErrorKind};
 use crate::environment::{ApiFamily, Environment};
 use crate::pipeline::retry::Repeatable;
 use crate::pipeline::throttle::{Buckets, Verb};
+use crate::spelling::usual;
 
 /// What is encoded in a path segment. Parentheses stay: resource group names have them.
 const SEGMENT: &AsciiSet = &CONTROLS
@@ -53,6 +54,7 @@ impl ArmRequest {
         path: &str,
         query: &[(&str, &str)],
     ) -> Self {
+        let path = usual(path);
         let mut url = environment.arm.clone();
         for segment in path.split('/').filter(|segment| !segment.is_empty()) {
             url.push('/');
@@ -70,7 +72,7 @@ impl ArmRequest {
             repeatable: Repeatable::by_method(&method),
             method,
             url,
-            path: path.to_owned(),
+            path: path.into_owned(),
             family,
             body: None,
             if_match: None,

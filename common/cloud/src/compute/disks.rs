@@ -180,6 +180,14 @@ impl Disk {
         self.properties.disk_size_gb.map(GiB::new).or_else(bytes)
     }
 
+    /// The size in GiB that a copy of it must have. Azure rounds the number of GiB down where the
+    /// disk was imported with another number of bytes.
+    #[must_use]
+    pub fn copied_size(&self) -> Option<GiB> {
+        let bytes = self.properties.disk_size_bytes.map(Bytes::new);
+        bytes.map(Bytes::ceil).max(self.size())
+    }
+
     /// How many machines may hold it at a time.
     #[must_use]
     pub fn max_shares(&self) -> u32 {

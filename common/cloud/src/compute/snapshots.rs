@@ -93,11 +93,14 @@ impl Snapshot {
         properties.copy_completion_error.is_none() && (accessible || (done && copied))
     }
 
-    /// Its size in GiB.
+    /// The size in GiB that a disk must have to hold it. Azure rounds the number of GiB down where
+    /// the source was no whole number of them.
     #[must_use]
     pub fn size(&self) -> Option<GiB> {
-        let bytes = || Some(Bytes::new(self.properties.disk_size_bytes?).ceil());
-        self.properties.disk_size_gb.map(GiB::new).or_else(bytes)
+        let bytes = self.properties.disk_size_bytes.map(Bytes::new);
+        bytes
+            .map(Bytes::ceil)
+            .max(self.properties.disk_size_gb.map(GiB::new))
     }
 }
 

@@ -163,7 +163,7 @@ const ACCELERATOR: &str = "MSFT NVMe Accelerator v1.0";
 const LOCAL: &str = "Microsoft NVMe Direct Disk v2";
 
 #[test]
-fn t5_t6_namespace_ids_count_not_names() {
+fn t5_t6_namespace_ids_count_not_names_nd_04() {
     let machine = Machine::new()
         .controller("nvme0", ACCELERATOR)
         .controller("nvme1", ACCELERATOR)

@@ -85,7 +85,7 @@ fn the_retired_values_are_never_advertised() {
 }
 
 #[test]
-fn the_node_and_the_plugin_advertise_what_they_have() {
+fn the_node_and_the_plugin_advertise_what_they_have_ob_01() {
     let node: NodeCapabilities = [
         NodeCapability::StageUnstageVolume,
         NodeCapability::GetStorageHealth,

@@ -37,7 +37,7 @@ fn operations_have_the_names_and_buckets_of_the_replaced_drivers() {
 }
 
 #[test]
-fn calls_are_counted_by_method_and_code() {
+fn calls_are_counted_by_method_and_code_ob_04() {
     let metrics = Metrics::new("x");
     metrics.call_started(Some(Method::Probe));
     metrics.call_started(None);

@@ -260,6 +260,17 @@ async fn requests_of_one_moment_share_one_write_and_get_slots_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sixty_four_disks_need_few_writes_sc_05() {
+    let rig = Rig::new(World::default());
+    let names: Vec<String> = (0..64).map(|number| format!("d{number}")).collect();
+    let luns = join_all(names.iter().map(|name| rig.attach(name))).await;
+    let mut luns: Vec<u8> = luns.into_iter().map(Result::unwrap).collect();
+    luns.sort_unstable();
+    assert_eq!(luns, (0..64).collect::<Vec<u8>>());
+    assert!(rig.writes() <= 4, "{}", rig.writes());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lone_request_waits_for_nothing_and_a_warm_one_reads_nothing() {
     let rig = Rig::new(World::default());
     let before = rig.clock.now();

@@ -49,6 +49,9 @@ fn the_size_fits_source_sku_and_range() {
     assert_eq!(got(range(10, 100), &plus, None), None);
     assert_eq!(got(range(10, 0), &plain, Some(40)), Some(40));
     assert_eq!(got(range(10, 20), &plain, Some(40)), None);
+    assert_eq!(got(range(10, 0), &plain, Some(60)), Some(60));
+    assert_eq!(got(range(10, 0), &plain, Some(61)), None);
+    assert_eq!(got(CapacityRange::ANY, &plain, Some(61)), Some(61));
     assert_eq!(got(range(40_000, 0), &plain, None), None);
     assert_eq!(got(range(40_000, 0), &ultra, None), Some(40_000));
 }

@@ -79,7 +79,7 @@ fn every_key_of_older_classes_is_read() {
 }
 
 #[test]
-fn nonsense_is_refused_by_key_and_value() {
+fn nonsense_is_refused_by_key_and_value_id_13() {
     for pairs in [
         &[("skuName", "Premium")][..],
         &[
@@ -117,7 +117,7 @@ fn nonsense_is_refused_by_key_and_value() {
 }
 
 #[test]
-fn mutable_parameters_win_whatever_their_spelling() {
+fn mutable_parameters_win_whatever_their_spelling_id_13_pr_29() {
     let params = DiskParams::parse(
         map(&[("skuName", "Premium_LRS")]),
         map(&[

@@ -3,7 +3,7 @@
 use azcsi_types::keys;
 use azcsi_types::topology::Place;
 
-use super::{Known, id, place, segments, volumes};
+use super::{Known, flaw, id, place, segments, volumes};
 use crate::node::NodeConfig;
 use crate::node::machine::{Labels, MachineFacts, Unanswered};
 
@@ -91,6 +91,25 @@ fn the_limit_follows_the_size_or_the_flag() {
     assert_eq!(volumes(&with(None, 0), "Standard_Future", 0), 16);
     assert_eq!(volumes(&with(Some(0), 3), "Standard_D2s_v3", 0), 0);
     assert_eq!(volumes(&with(Some(7), 3), "Standard_D2s_v3", 0), 7);
+}
+
+#[test]
+fn a_size_that_the_table_lacks_gets_the_wanted_limit_and_is_told_of_nd_20() {
+    let config = NodeConfig {
+        unknown_size: 9,
+        ..NodeConfig::default()
+    };
+    assert_eq!(volumes(&config, "Standard_Future", 2), 7);
+    assert_eq!(volumes(&config, "Standard_D2s_v3", 2), 2);
+    let told = flaw(&config, "Standard_Future").unwrap();
+    assert!(told.contains("'Standard_Future'") && told.contains('9'));
+    assert_eq!(flaw(&config, "Standard_D2s_v3"), None);
+    let fixed = NodeConfig {
+        attach_limit: Some(3),
+        ..config
+    };
+    assert_eq!(volumes(&fixed, "Standard_Future", 2), 3);
+    assert_eq!(flaw(&fixed, "Standard_Future"), None);
 }
 
 #[test]

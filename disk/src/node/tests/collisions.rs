@@ -63,7 +63,7 @@ async fn equal_calls_join_and_different_ones_are_turned_away() {
 }
 
 #[tokio::test]
-async fn twenty_volumes_are_staged_at_the_same_time() {
+async fn twenty_volumes_are_staged_at_the_same_time_sc_02() {
     let mut rig = Rig::new();
     let names: Vec<String> = (0..20).map(|number| format!("d{number}")).collect();
     let place = |name: &str| format!("at-{name}");

@@ -75,6 +75,33 @@ async fn a_copy_on_a_write_protected_device_is_read_without_replay() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_disk_in_use_is_replayed_and_never_made_anew_sn_14() {
+    for (fs, size) in [("ext4", 64 * MIB), ("xfs", 320 * MIB)] {
+        let mut rig = Rig::new();
+        let (_, copy) = copied(&mut rig, fs, size).await;
+        fs::copy(rig.path("two"), rig.path("three")).unwrap();
+        rig.attach_file("two", 1);
+        rig.stage_at(&copy, "staging two").await.unwrap();
+        for (name, text) in [("file", "x"), ("later", "only in the journal")] {
+            let kept = fs::read_to_string(rig.path("staging two").join(name));
+            assert_eq!(kept.unwrap(), text, "{fs} {name}");
+        }
+        // The same copy without its beginning: whatever is wrong with it, it is left as it is.
+        let broken = rig.path("three");
+        let mut file = fs::File::options().write(true).open(&broken).unwrap();
+        std::io::Write::write_all(&mut file, &[0; 65536]).unwrap();
+        let before = fs::read(&broken).unwrap();
+        rig.attach_file("three", 2);
+        let mut copy = volume("three", 2, fs);
+        let filled = ("createdEmpty".to_owned(), "false".to_owned());
+        copy.context.extend([filled]);
+        let refused = rig.stage_at(&copy, "staging three").await;
+        assert_eq!(code(refused), Code::FailedPrecondition, "{fs}");
+        assert!(fs::read(&broken).unwrap() == before, "{fs}");
+    }
+}
+
+#[tokio::test]
 async fn a_btrfs_beside_its_copy_is_refused_where_the_kernel_mixes_them_up() {
     let mut rig = Rig::with(|powers| powers.tells_btrfs_twins = false);
     let (source, copy) = copied(&mut rig, "btrfs", 128 * MIB).await;

@@ -56,7 +56,7 @@ async fn a_slot_without_a_device_is_not_ready_nd_05() {
 }
 
 #[tokio::test]
-async fn one_device_serves_one_volume() {
+async fn one_device_serves_one_volume_nd_04() {
     let mut rig = Rig::new();
     rig.attach("one", 0, 16 * MIB);
     rig.stage_at(&volume("one", 0, "ext4"), "one-staging")

@@ -88,11 +88,14 @@ impl Told {
     }
 }
 
+/// What is different about a node's powers.
+type Change = Arc<dyn Fn(&mut Powers) + Send + Sync>;
+
 /// The node under test. Devices are dropped before the folder that holds their files.
 pub(super) struct Rig {
     pub(super) metadata: Arc<Metadata>,
     pub(super) told: Arc<Told>,
-    change: fn(&mut Powers),
+    change: Change,
     pub(super) service: NodeService,
     pub(super) loops: Vec<Loop>,
     folder: tempfile::TempDir,
@@ -156,7 +159,7 @@ impl Rig {
     }
 
     /// A node whose powers are changed before it begins.
-    pub(super) fn with(change: fn(&mut Powers)) -> Self {
+    pub(super) fn with(change: impl Fn(&mut Powers) + Send + Sync + 'static) -> Self {
         need_root();
         let folder = tempfile::Builder::new()
             .prefix("azcsi-node-test")
@@ -165,7 +168,8 @@ impl Rig {
         let metadata = Arc::new(Metadata::default());
         metadata.clear();
         let told = Arc::new(Told::default());
-        let service = service(folder.path(), &metadata, &told, change);
+        let change: Change = Arc::new(change);
+        let service = service(folder.path(), &metadata, &told, &change);
         Self {
             metadata,
             told,
@@ -178,7 +182,7 @@ impl Rig {
 
     /// The plugin starts anew, with what it has on the disk.
     pub(super) fn restart(&mut self) {
-        self.service = service(self.folder.path(), &self.metadata, &self.told, self.change);
+        self.service = service(self.folder.path(), &self.metadata, &self.told, &self.change);
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -238,7 +242,7 @@ fn service(
     folder: &Path,
     metadata: &Arc<Metadata>,
     told: &Arc<Told>,
-    change: fn(&mut Powers),
+    change: &Change,
 ) -> NodeService {
     let roots = Roots {
         dev: folder.join("dev"),

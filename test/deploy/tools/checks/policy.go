@@ -16,7 +16,7 @@ func policy(from io.Reader) error {
 	}
 	var broken []error
 	for _, one := range all {
-		for _, rule := range []func(object) error{roles, controllers, nodes, everyContainer, snapshotKinds} {
+		for _, rule := range []func(object) error{roles, provisionerRole, controllers, provisioner, nodes, everyContainer, snapshotKinds} {
 			if err := rule(one); err != nil {
 				broken = append(broken, fmt.Errorf("%s: %w", title(one), err))
 			}
@@ -53,6 +53,49 @@ func roles(one object) error {
 		}
 		if kind == "ClusterRole" && len(list(rule, "resourceNames")) == 0 && !strings.Contains(title(one), "azurefile") {
 			return errors.New("a rule for all Secrets of the cluster")
+		}
+	}
+	return nil
+}
+
+// PR-16: a disk also goes when its PersistentVolume is deleted before the claim. The provisioner then
+// keeps the volume by a finalizer, which it has to be able to write.
+func provisionerRole(one object) error {
+	if text(one, "kind") != "ClusterRole" || !strings.HasSuffix(text(one, "metadata", "name"), "external-provisioner-role") {
+		return nil
+	}
+	for _, rule := range list(one, "rules") {
+		if !slices.Contains(list(rule, "resources"), any("persistentvolumes")) {
+			continue
+		}
+		for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
+			if !slices.Contains(list(rule, "verbs"), any(verb)) {
+				return fmt.Errorf("the provisioner may not %s volumes", verb)
+			}
+		}
+		return nil
+	}
+	return errors.New("the provisioner has no right to volumes")
+}
+
+// ND-22: kubelet gives a pod's group its files only where the volume names a filesystem, unless the
+// policy is File. PR-16: nothing switches the finalizer of the provisioner off.
+func provisioner(one object) error {
+	if text(one, "kind") != "Deployment" {
+		return nil
+	}
+	for _, container := range list(podSpec(one), "containers") {
+		if text(container, "name") != "csi-provisioner" {
+			continue
+		}
+		args := list(container, "args")
+		if strings.Contains(title(one), "azuredisk") && !slices.Contains(args, any("--default-fstype=ext4")) {
+			return errors.New("csi-provisioner makes volumes without a filesystem type")
+		}
+		for _, arg := range args {
+			if strings.Contains(fmt.Sprint(arg), "HonorPVReclaimPolicy=false") {
+				return errors.New("csi-provisioner leaves the disk of a volume that is deleted first")
+			}
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ fn error(status: u16, body: &str) -> ArmError {
 }
 
 #[test]
-fn every_shape_of_body_is_read() {
+fn every_shape_of_body_is_read_au_10() {
     for (body, code, message) in [
         (
             r#"{"error":{"code":"A","message":"say \"x\"\r\n\u0027y\u0027"}}"#,

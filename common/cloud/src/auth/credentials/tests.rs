@@ -100,7 +100,7 @@ async fn a_managed_identity_asks_the_configured_metadata_service() {
 }
 
 #[tokio::test]
-async fn a_projected_token_is_read_anew_for_each_request() {
+async fn a_projected_token_is_read_anew_for_each_request_au_07() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let token_file = file.path().to_str().unwrap().to_owned();
     for content in ["first", "second"] {

@@ -71,7 +71,7 @@ fn pauses_double_end_after_four_sendings_and_fit_the_deadline() {
 }
 
 #[test]
-fn a_pause_is_read_in_every_form() {
+fn a_pause_is_read_in_every_form_au_04() {
     let read = |pairs: &[(&'static str, &str)]| {
         let headers: HeaderMap = pairs
             .iter()

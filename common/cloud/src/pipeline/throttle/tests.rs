@@ -105,7 +105,7 @@ async fn a_count_of_one_disk_does_not_stop_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_without_a_pause_still_closes_the_gate() {
+async fn a_refusal_without_a_pause_still_closes_the_gate_au_04() {
     let gate = Gate::new(TestClock::start());
     let error = ArmError::from_response(&answer_with(429, &[], ""));
     gate.refused(&write("a"), &error);
