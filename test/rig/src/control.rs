@@ -31,12 +31,21 @@ impl Control {
 
     /// GET, answered with JSON.
     pub async fn get(&self, path: &str) -> Result<Value> {
-        self.request("GET", path, None).await
+        self.request("GET", path, Bytes::new()).await
     }
 
     /// POST of a JSON body, answered with JSON or nothing.
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        self.request("POST", path, Some(body)).await
+        let body = serde_json::to_vec(body)?;
+        self.request("POST", path, body.into()).await
+    }
+
+    /// POST of plain text, answered with JSON or nothing.
+    ///
+    /// # Errors
+    /// If the simulator does not answer, or refuses.
+    pub async fn post_text(&self, path: &str, text: String) -> Result<Value> {
+        self.request("POST", path, text.into()).await
     }
 
     /// DELETE, answered with JSON or nothing.
@@ -44,26 +53,22 @@ impl Control {
     /// # Errors
     /// If the simulator does not answer, or refuses.
     pub async fn delete(&self, path: &str) -> Result<Value> {
-        self.request("DELETE", path, None).await
+        self.request("DELETE", path, Bytes::new()).await
     }
 
-    async fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+    async fn request(&self, method: &str, path: &str, body: Bytes) -> Result<Value> {
         let stream = TcpStream::connect(&self.authority)
             .await
             .context("simulator's control port")?;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         let driver = tokio::spawn(connection);
-        let bytes = body
-            .map(serde_json::to_vec)
-            .transpose()?
-            .unwrap_or_default();
         let request = hyper::Request::builder()
             .method(method)
             .uri(path)
             .header("host", &self.authority)
             .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(bytes)))?;
+            .body(Full::new(body))?;
         let response = sender.send_request(request).await?;
         let status = response.status();
         let bytes = response.into_body().collect().await?.to_bytes();

@@ -19,6 +19,7 @@ use crate::kubeapi::seed::NodeFacts;
 use crate::link::Attachment;
 use crate::link::sync::{Contents, Desired, Pulled};
 use crate::query::Query;
+use crate::quotas::Quotas;
 use crate::saved;
 use crate::serve::backend::{Backend, Changes};
 use crate::serve::secrets::Secrets;
@@ -52,11 +53,14 @@ pub fn build(
     options.seed = args.seed;
     options.time_scale = args.time_scale;
     options.auth = Auth::Key(secrets.token_key());
+    let secrets = file.apps.iter().filter_map(|app| app.secret.clone());
+    options.secrets = secrets.collect();
     options.profile = match args.profile {
         ProfileName::Instant => Profile::Instant,
         ProfileName::Azure => Profile::Azure,
         ProfileName::Stress => Profile::Stress,
     };
+    options.quotas = args.quotas.unwrap_or(Quotas::of(options.profile));
     Ok(Arc::new(Sim::new(world, options)))
 }
 
@@ -202,13 +206,13 @@ impl Backend for Sim {
             .world
             .disks
             .values()
-            .map(|disk| (&disk.unique_id, disk.gib, &disk.origin));
+            .map(|disk| (&disk.unique_id, (disk.gib, disk.odd_bytes), &disk.origin));
         let snapshots = state.world.snapshots.values();
         let snapshots =
-            snapshots.map(|snapshot| (&snapshot.unique_id, snapshot.gib, &snapshot.origin));
-        let contents = disks.chain(snapshots).map(|(id, gib, origin)| {
+            snapshots.map(|one| (&one.unique_id, (one.gib, one.odd_bytes), &one.origin));
+        let contents = disks.chain(snapshots).map(|(id, (gib, odd), origin)| {
             let contents = Contents {
-                bytes: gib << 30,
+                bytes: (gib << 30) + odd,
                 source: origin.source_unique_id.clone(),
             };
             (id.clone(), contents)
@@ -250,6 +254,10 @@ impl Backend for Sim {
 
     fn collect(&self) -> std::io::Result<()> {
         self.state().contents.collect()
+    }
+
+    fn released(&self, handles: Vec<String>) {
+        Self::released(self, handles);
     }
 
     fn report(&self, pulled: &Pulled) {
@@ -342,6 +350,16 @@ fn control(sim: &Sim, request: &Request<Bytes>) -> Option<Response<Bytes>> {
         }
         (&Method::GET, "/_sim/state") => ok(&serde_json::to_value(sim.world()).unwrap_or_default()),
         (&Method::GET, "/_sim/violations") => ok(&json!({"violations": sim.violations()})),
+        (&Method::POST, "/_sim/logs") => {
+            let query = Query::of(request.uri());
+            let program = query.get("from").unwrap_or("a log");
+            sim.logged(program, &String::from_utf8_lossy(request.body()));
+            ok(&json!({}))
+        }
+        (&Method::POST, _) if path.starts_with("/_sim/disks/") => {
+            let (name, verb) = path.strip_prefix("/_sim/disks/")?.split_once('/')?;
+            disk(sim, name, verb, request.body())
+        }
         (&Method::POST, _) if path.starts_with("/_sim/accounts/") => {
             crate::storage::control::answer(&mut sim.state(), path, request.body())
         }
@@ -368,6 +386,26 @@ fn numbered(sim: &Sim, since: u64) -> Value {
 fn refuse(message: &str) -> Response<Bytes> {
     let body = json!({"error": {"code": "BadControlRequest", "message": message}});
     reply(StatusCode::BAD_REQUEST, &body)
+}
+
+/// What is said of a disk, which is named by its name: that its delete is a violation, and what was
+/// written or read through it.
+fn disk(sim: &Sim, name: &str, verb: &str, body: &Bytes) -> Option<Response<Bytes>> {
+    let wanted: Value = serde_json::from_slice(body).unwrap_or_default();
+    let mark = wanted.get("mark").and_then(Value::as_str);
+    let found = match (verb, mark) {
+        ("guard", _) => sim.guard(name),
+        ("wrote", Some(mark)) => sim.wrote(name, mark),
+        ("read", Some(mark)) => sim.read(name, mark),
+        ("wrote" | "read", None) => return Some(refuse("mark is the text that was met")),
+        _ => return None,
+    };
+    Some(if found {
+        reply(StatusCode::OK, &json!({"disk": name}))
+    } else {
+        let body = json!({"error": {"code": "NoSuchDisk", "message": name}});
+        reply(StatusCode::NOT_FOUND, &body)
+    })
 }
 
 fn machine(sim: &Sim, node: &str, verb: &str, body: &Bytes) -> Option<Response<Bytes>> {

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::imds::Throttle;
+use crate::kubeapi::Store;
 use crate::serve::backend::Backend;
 use crate::serve::clock::ScaledClock;
 use crate::serve::endpoints::Endpoints;
@@ -26,6 +27,8 @@ use crate::serve::sites::{not_kept, reply};
 pub struct ControlSite {
     /// The world.
     pub backend: Arc<dyn Backend>,
+    /// The stub of Kubernetes, whose volumes own disks.
+    pub kube: Arc<Store>,
     /// What keeps it.
     pub keeper: Arc<Keeper>,
     /// Simulated time.
@@ -77,6 +80,10 @@ impl ControlSite {
             (&Method::GET, "/_sim/endpoints") => {
                 let body = serde_json::to_value(&self.endpoints).unwrap_or_default();
                 Some(reply(StatusCode::OK, &body))
+            }
+            (&Method::GET, "/_sim/violations") => {
+                self.backend.released(self.kube.released());
+                None
             }
             (&Method::POST, "/_sim/clock/advance") => Some(self.advance(request.body())),
             (&Method::POST, "/_sim/devices/lag") => Some(self.device_lag(request.body())),

@@ -17,11 +17,12 @@ use crate::files::Memory;
 use crate::files::contents::Contents;
 use crate::front_door::Auth;
 use crate::lro;
+use crate::quotas::Quotas;
 use crate::requests::Logged;
 use crate::stamp::millis;
 use crate::state::{Casing, HostLink, Knobs, Profile, State};
 use crate::violations::Violation;
-use crate::world::World;
+use crate::world::{World, key, leaf};
 
 /// How a world is simulated.
 #[derive(Clone, Debug)]
@@ -43,6 +44,10 @@ pub struct SimOptions {
     pub page_size: usize,
     /// How long a disk shows its old owner after a change.
     pub managed_by_lag: Duration,
+    /// How much a subscription may hold; no limits unless they are asked for.
+    pub quotas: Quotas,
+    /// Secrets that must not stand in a log, besides the keys of accounts and tokens.
+    pub secrets: Vec<String>,
     /// Told of devices.
     pub link: Option<Arc<dyn HostLink>>,
     /// What shares hold; memory when left out.
@@ -64,6 +69,8 @@ impl SimOptions {
             casing: Casing::default(),
             page_size: 50,
             managed_by_lag: Duration::ZERO,
+            quotas: Quotas::default(),
+            secrets: Vec::new(),
             link: None,
             contents: None,
             checks_dates: true,
@@ -99,6 +106,8 @@ impl Sim {
             page_size: options.page_size,
             managed_by_lag: options.managed_by_lag,
             link: options.link,
+            quotas: options.quotas,
+            secrets: options.secrets,
             checks_dates: options.checks_dates,
         };
         let contents = options
@@ -159,7 +168,70 @@ impl Sim {
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let state = self.state();
-        state.violations.all(&state.world, state.now)
+        state
+            .violations
+            .all(&state.world, &state.released, state.now)
+    }
+
+    /// From now on a delete of this disk, named by its id or its name, is a violation. `false` when
+    /// there is no such disk.
+    pub fn guard(&self, disk: &str) -> bool {
+        let mut state = self.state();
+        let Some(id) = unique_id(&state.world, disk) else {
+            return false;
+        };
+        let found = state.world.disks.iter();
+        let found = found.filter(|(_, one)| one.unique_id == id);
+        let Some(at) = found.map(|(key, _)| key.clone()).next() else {
+            return false;
+        };
+        state.revision += 1;
+        if let Some(disk) = state.world.disks.get_mut(&at) {
+            disk.guarded = true;
+        }
+        true
+    }
+
+    /// Something was written through a disk, which is named by its id or its name. `false` when
+    /// there is no such disk.
+    pub fn wrote(&self, disk: &str, mark: &str) -> bool {
+        let mut state = self.state();
+        let found = unique_id(&state.world, disk);
+        if let Some(id) = &found {
+            state.marks.wrote(id, mark);
+        }
+        found.is_some()
+    }
+
+    /// Something was read through a disk. It is a violation when it was written through another one
+    /// that this one is no copy of.
+    pub fn read(&self, disk: &str, mark: &str) -> bool {
+        let mut state = self.state();
+        let found = unique_id(&state.world, disk);
+        if let Some(id) = &found
+            && !state.marks.may_read(id, mark)
+        {
+            let about = format!("{disk} gave '{mark}', which was written through another disk");
+            let now = state.now;
+            state.violations.add("readThroughAnother", about, now);
+        }
+        found.is_some()
+    }
+
+    /// Handles of volumes that are gone, in place of what was told before. A disk of one of them that
+    /// is still there is a violation.
+    pub fn released(&self, handles: Vec<String>) {
+        self.state().released = handles;
+    }
+
+    /// A piece of a program's log. Each line with a secret is a violation, which does not repeat it.
+    pub fn logged(&self, program: &str, text: &str) {
+        let mut state = self.state();
+        let now = state.now;
+        for line in crate::leaks::lines(&state, text) {
+            let about = format!("{program}, line {line}");
+            state.violations.add("secretInLog", about, now);
+        }
     }
 
     /// Answers one request.
@@ -177,6 +249,14 @@ impl Sim {
         }
         sent.response.ok_or(Disconnected)
     }
+}
+
+/// The unique id of a disk that is named by its id or its name.
+fn unique_id(world: &World, disk: &str) -> Option<String> {
+    let by_id = world.disks.get(&key(disk));
+    let mut all = world.disks.values();
+    let found = by_id.or_else(|| all.find(|one| leaf(&one.id).eq_ignore_ascii_case(disk)));
+    found.map(|disk| disk.unique_id.clone())
 }
 
 impl tower::Service<Request<Bytes>> for Sim {

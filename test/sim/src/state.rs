@@ -9,6 +9,8 @@ use serde_json::Value;
 use crate::faults::Faults;
 use crate::files::contents::Contents;
 use crate::latency;
+use crate::marks::Marks;
+use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::throttle::Throttle;
 use crate::violations::Violations;
@@ -66,6 +68,9 @@ pub(crate) struct Knobs {
     pub(crate) page_size: usize,
     pub(crate) managed_by_lag: Duration,
     pub(crate) link: Option<Arc<dyn HostLink>>,
+    pub(crate) quotas: Quotas,
+    /// What must not stand in a log, besides keys and tokens.
+    pub(crate) secrets: Vec<String>,
     /// Whether signed requests must be of about now; not when the clock runs at another speed than
     /// the clients' own.
     pub(crate) checks_dates: bool,
@@ -89,6 +94,9 @@ pub(crate) struct State {
     pub(crate) faults: Faults,
     pub(crate) requests: Requests,
     pub(crate) violations: Violations,
+    pub(crate) marks: Marks,
+    /// Handles of volumes that are gone.
+    pub(crate) released: Vec<String>,
     /// What resources looked like before the last write, for stale reads.
     pub(crate) before: BTreeMap<String, (Duration, Value)>,
     pub(crate) revision: u64,
@@ -120,6 +128,8 @@ impl State {
             Some((copy.until, contents.to_owned(), path.to_owned()))
         });
         let copying = copying.collect();
+        let mut marks = Marks::default();
+        marks.learn(&world);
         Self {
             throttle: Throttle::new(knobs.profile),
             ended: crate::lro::ended(&world),
@@ -132,6 +142,8 @@ impl State {
             faults: Faults::default(),
             requests: Requests::default(),
             violations: Violations::default(),
+            marks,
+            released: Vec::new(),
             before: BTreeMap::new(),
             revision: 1,
             now: Duration::ZERO,

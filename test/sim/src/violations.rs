@@ -39,8 +39,13 @@ impl Violations {
     }
 
     /// What was seen so far, and what is wrong in the world now.
-    pub(crate) fn all(&self, world: &World, now: Duration) -> Vec<Violation> {
+    pub(crate) fn all(&self, world: &World, released: &[String], now: Duration) -> Vec<Violation> {
         let mut now_wrong = Self(self.0.clone());
+        let left = released.iter().filter_map(|id| world.disks.get(&key(id)));
+        for disk in left {
+            let about = format!("{} was left behind by its volume", disk.id);
+            now_wrong.add("diskWithoutVolume", about, now);
+        }
         for (rule, about) in inspect(world) {
             now_wrong.add(rule, about, now);
         }

@@ -140,6 +140,9 @@ pub struct Disk {
     pub sku: String,
     /// Size.
     pub gib: u64,
+    /// Bytes above the whole GiB, as an imported disk may have.
+    #[serde(default)]
+    pub odd_bytes: u64,
     /// Sharing limit.
     pub max_shares: u32,
     /// Provisioned IOPS.
@@ -172,6 +175,9 @@ pub struct Disk {
     pub provisioning: Provisioning,
     /// Instants of its performance changes in the last day, on the axis of the clock.
     pub performance_changes: Vec<Duration>,
+    /// Its delete is a violation.
+    #[serde(default)]
+    pub guarded: bool,
 }
 
 /// A snapshot.
@@ -187,6 +193,9 @@ pub struct Snapshot {
     pub sku: String,
     /// Size of its source.
     pub gib: u64,
+    /// Bytes of its source above the whole GiB.
+    #[serde(default)]
+    pub odd_bytes: u64,
     /// Whether it holds only what changed.
     pub incremental: bool,
     /// Family of the incremental snapshots of one disk.

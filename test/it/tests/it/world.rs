@@ -21,7 +21,7 @@ use azcsi_rpc::clock::SystemClock;
 use azcsi_rpc::dispatcher::Limits;
 use azcsi_sim::faults::{Effect, Fault, Script};
 use azcsi_sim::world::{Machine, MachineKind, ScaleSet, guid_of};
-use azcsi_sim::{Profile, Sim, SimOptions};
+use azcsi_sim::{Profile, Quotas, Sim, SimOptions};
 use azcsi_types::clock::Clock;
 use azcsi_types::lun::Lun;
 use azcsi_types::node::VmRef;
@@ -72,6 +72,7 @@ pub(crate) struct Unusual {
     pub(crate) profile: Profile,
     pub(crate) limits: Limits,
     pub(crate) managed_by_lag: Duration,
+    pub(crate) quotas: Quotas,
     /// Machines besides the usual ones: `many-0`, `many-1` and so on. Every second one is an instance
     /// of the Uniform scale set, the others stand alone.
     pub(crate) more_machines: u32,
@@ -83,6 +84,7 @@ impl Default for Unusual {
             profile: Profile::Instant,
             limits: Limits::default(),
             managed_by_lag: Duration::ZERO,
+            quotas: Quotas::default(),
             more_machines: 0,
         }
     }
@@ -235,6 +237,7 @@ impl World {
         let mut options = SimOptions::new(Arc::clone(&clock));
         options.profile = unusual.profile;
         options.managed_by_lag = unusual.managed_by_lag;
+        options.quotas = unusual.quotas;
         let sim = Sim::new(azure_world(&kubernetes, unusual.more_machines), options);
         let line = Line::new(sim.clone());
         let told = Arc::new(Told::default());

@@ -5,11 +5,12 @@ use std::io::{Read as _, Write as _};
 use anyhow::Context as _;
 use bytes::Bytes;
 use http::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
-    Command, ControlArgs, FaultsArgs, PowerArgs, PowerVerb, RequestsArgs, WorldArgs, client,
-    generate,
+    Command, ControlArgs, FaultsArgs, LogsArgs, PowerArgs, PowerVerb, RequestsArgs, WorldArgs,
+    client, generate,
 };
 use crate::serve::run::{self, Build};
 use crate::worldfile::WorldFile;
@@ -25,6 +26,7 @@ pub async fn dispatch(command: Command, build: Build) -> anyhow::Result<()> {
         Command::Status(args) => status(&args).await,
         Command::Faults(args) => faults(&args).await,
         Command::Requests(args) => requests(&args).await,
+        Command::Logs(args) => logs(&args).await,
         Command::Power(args) => power(&args).await,
     }
 }
@@ -69,6 +71,26 @@ async fn requests(args: &RequestsArgs) -> anyhow::Result<()> {
     let violations = get(&control, "/_sim/violations").await?;
     show_json(&violations)?;
     anyhow::ensure!(is_empty(&violations), "there are violations, shown above");
+    Ok(())
+}
+
+/// Lines with a secret are violations from now on, and make this fail.
+async fn logs(args: &LogsArgs) -> anyhow::Result<()> {
+    let control = client::control_url(&args.control)?;
+    for file in &args.files {
+        let name = utf8_percent_encode(file, NON_ALPHANUMERIC);
+        let path = format!("/_sim/logs?from={name}");
+        client::call(&control, Method::POST, &path, read(file)?.into()).await?;
+    }
+    let found = get(&control, "/_sim/violations").await?;
+    let found = found.get("violations").and_then(Value::as_array);
+    let is_leak = |one: &&Value| one.get("rule").is_some_and(|rule| rule == "secretInLog");
+    let leaks: Vec<&Value> = found.into_iter().flatten().filter(is_leak).collect();
+    show_json(&json!({"violations": leaks}))?;
+    anyhow::ensure!(
+        leaks.is_empty(),
+        "there are secrets, in the lines shown above"
+    );
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::quotas::Quotas;
 use crate::worldfile::PoolKind;
 
 /// A local Azure for the storage drivers.
@@ -37,6 +38,8 @@ pub enum Command {
     Faults(FaultsArgs),
     /// Show the requests that a running simulator has answered.
     Requests(RequestsArgs),
+    /// Look for secrets in log files of programs that used a running simulator.
+    Logs(LogsArgs),
     /// Start, stop or deallocate a node's virtual machine.
     Power(PowerArgs),
 }
@@ -87,6 +90,10 @@ pub struct ServeArgs {
     /// Latencies and limits.
     #[arg(long, value_enum, default_value = "instant")]
     pub profile: ProfileName,
+    /// What a subscription may hold: `none`, `azure`, or such as `disks=10,snapshots=20,gib=1024`.
+    /// When left out: none in `instant`, the documented ones in `azure`, a tenth in `stress`.
+    #[arg(long, value_name = "LIST")]
+    pub quotas: Option<Quotas>,
     /// Where the JSON object with all endpoints goes; `-` is standard output.
     #[arg(long, value_name = "PATH", default_value = "-")]
     pub print_endpoints: String,
@@ -152,6 +159,17 @@ pub struct RequestsArgs {
     /// Show what must never happen instead, and fail when any of it did.
     #[arg(long)]
     pub violations: bool,
+}
+
+/// Options of `logs`.
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// Which simulator.
+    #[command(flatten)]
+    pub control: ControlArgs,
+    /// The files; `-` is standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<String>,
 }
 
 /// Options of `power`.

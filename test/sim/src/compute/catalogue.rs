@@ -61,7 +61,10 @@ fn properties(state: &State, disk: &Disk, owners: &[String]) -> Map<String, Valu
         Value::Object(disk.origin.shown.clone()),
     );
     properties.insert("diskSizeGB".into(), json!(disk.gib));
-    properties.insert("diskSizeBytes".into(), json!(disk.gib << 30));
+    properties.insert(
+        "diskSizeBytes".into(),
+        json!((disk.gib << 30) + disk.odd_bytes),
+    );
     properties.insert("diskIOPSReadWrite".into(), json!(disk.iops));
     properties.insert("diskMBpsReadWrite".into(), json!(disk.mbps));
     if let Some(tier) = tier.filter(|tier| tier.sku.starts_with("Premium_")) {

@@ -48,6 +48,10 @@ pub(crate) fn put(state: &mut State, call: &Call) -> Answer {
     disk_rules::name(call.name(0))?;
     let disk = made(state, call)?;
     disk_rules::whole(&disk)?;
+    crate::quotas::disk(state, None, &disk)?;
+    if let Some(source) = &disk.origin.source_unique_id {
+        state.marks.came_from(&disk.unique_id, source);
+    }
     let takes = state.takes("disk.create");
     let (location, id) = (disk.location.clone(), disk.id.clone());
     let mut shown = call.body.clone();
@@ -86,6 +90,7 @@ pub(crate) fn patch(state: &mut State, call: &Call) -> Answer {
 fn change(state: &mut State, call: &Call, existing: &Disk) -> Answer {
     let after = changed(state, existing, &call.body)?;
     disk_rules::whole(&after)?;
+    crate::quotas::disk(state, Some(existing), &after)?;
     let takes = state.takes("disk.update");
     let unchanged = unlike(existing, &after) == 0;
     let takes = if unchanged { Duration::ZERO } else { takes };
@@ -150,9 +155,14 @@ pub(crate) fn delete(state: &mut State, call: &Call) -> Answer {
 
 /// The delete ends. A disk that was attached meanwhile goes too, as it does in Azure.
 pub(crate) fn remove(state: &mut State, target: &str) {
-    if let Some(disk) = state.world.disks.remove(target)
-        && !disk.owners.is_empty()
-    {
+    let Some(disk) = state.world.disks.remove(target) else {
+        return;
+    };
+    if disk.guarded {
+        let about = format!("{} was not to be deleted", disk.id);
+        state.violations.add("guardedDiskDeleted", about, state.now);
+    }
+    if !disk.owners.is_empty() {
         let about = format!(
             "{} was deleted while {} had it",
             disk.id,
@@ -199,21 +209,8 @@ fn made(state: &mut State, call: &Call) -> Result<Disk, ArmError> {
     let sku = sku(wanted)?.unwrap_or("Standard_LRS");
     let zones = body::zones(wanted)?;
     crate::compute::placement::zones(state, &location, sku, &zones)?;
-    let (origin, least, hydrates) = origin(state, &location, &properties)?;
-    let gib = body::number(&properties, "diskSizeGB")?.unwrap_or(least);
-    if gib == 0 {
-        return Err(ArmError::parameter(
-            "diskSizeGB",
-            "Required parameter 'diskSizeGB' is missing (null).",
-        ));
-    }
-    if gib < least {
-        let message = format!(
-            "The value {gib} of parameter diskSizeGB is smaller than the source's size of {least} GiB."
-        );
-        return Err(ArmError::parameter("diskSizeGB", message));
-    }
-    disk_rules::size(sku, gib)?;
+    let (origin, source, hydrates) = origin(state, &location, &properties)?;
+    let (gib, odd_bytes) = size(sku, &properties, source)?;
     let copying = hydration(state, sku, hydrates);
     let (iops, mbps) = disk_rules::base_performance(sku, gib);
     let disk = Disk {
@@ -223,6 +220,7 @@ fn made(state: &mut State, call: &Call) -> Result<Disk, ArmError> {
         tags: body::tags(wanted)?.unwrap_or_default(),
         sku: sku.to_owned(),
         gib,
+        odd_bytes,
         max_shares: 1,
         iops,
         mbps,
@@ -239,8 +237,33 @@ fn made(state: &mut State, call: &Call) -> Result<Disk, ArmError> {
         owned_ms: None,
         provisioning: Provisioning::Updating,
         performance_changes: Vec::new(),
+        guarded: false,
     };
     changed(state, &disk, &json!({"properties": properties}))
+}
+
+/// GiB, and bytes above them.
+type Size = (u64, u64);
+
+/// The size of a new disk. Without one of its own a copy has every byte of its source, and no more.
+fn size(sku: &str, properties: &Map<String, Value>, source: Size) -> Result<Size, ArmError> {
+    let named = body::number(properties, "diskSizeGB")?;
+    let (gib, odd) = named.map_or(source, |gib| (gib, 0));
+    let least = source.0 + u64::from(source.1 > 0 && named.is_some());
+    if gib == 0 {
+        return Err(ArmError::parameter(
+            "diskSizeGB",
+            "Required parameter 'diskSizeGB' is missing (null).",
+        ));
+    }
+    if gib < least {
+        let message = format!(
+            "The value {gib} of parameter diskSizeGB is smaller than the source's size of {least} GiB."
+        );
+        return Err(ArmError::parameter("diskSizeGB", message));
+    }
+    disk_rules::size(sku, gib)?;
+    Ok((gib, odd))
 }
 
 fn defaults() -> Map<String, Value> {
@@ -282,7 +305,7 @@ fn origin(
     state: &State,
     location: &str,
     properties: &Map<String, Value>,
-) -> Result<(Origin, u64, Option<()>), ArmError> {
+) -> Result<(Origin, Size, Option<()>), ArmError> {
     let Some(Value::Object(data)) = properties.get("creationData") else {
         return Err(ArmError::parameter(
             "creationData",
@@ -295,7 +318,7 @@ fn origin(
     };
     let option = body::text(data, "createOption")?.unwrap_or_default();
     if option == "Empty" {
-        return Ok((origin, 0, None));
+        return Ok((origin, (0, 0), None));
     }
     if option != "Copy" {
         let message = format!("The value '{option}' of parameter createOption is not supported.");
@@ -307,7 +330,7 @@ fn origin(
             "Required parameter 'creationData.sourceResourceId' is missing (null).",
         )
     })?;
-    let (gib, unique, place, ready) = source_facts(state, source)?;
+    let (size, unique, place, ready) = source_facts(state, source)?;
     if place != location {
         let message = format!(
             "Disk in location {location} cannot be made from source '{source}' in location {place}."
@@ -324,17 +347,20 @@ fn origin(
     origin.source = Some(source.to_owned());
     origin.shown.insert("sourceUniqueId".into(), json!(unique));
     origin.source_unique_id = Some(unique);
-    Ok((origin, gib, Some(())))
+    Ok((origin, size, Some(())))
 }
 
-fn source_facts(state: &State, source: &str) -> Result<(u64, String, String, f64), ArmError> {
+type SourceFacts = (Size, String, String, f64);
+
+/// Size in GiB and bytes above them, unique id, region, percentage of its own copy.
+fn source_facts(state: &State, source: &str) -> Result<SourceFacts, ArmError> {
     let id = key(source);
     if let Some(disk) = state.world.disks.get(&id) {
         let ready = disk
             .copying
             .map_or(100.0, |copying| copying.percent(state.now));
         return Ok((
-            disk.gib,
+            (disk.gib, disk.odd_bytes),
             disk.unique_id.clone(),
             disk.location.clone(),
             ready,
@@ -345,7 +371,8 @@ fn source_facts(state: &State, source: &str) -> Result<(u64, String, String, f64
             .copying
             .map_or(100.0, |copying| copying.percent(state.now));
         let place = snapshot.location.clone();
-        return Ok((snapshot.gib, snapshot.unique_id.clone(), place, ready));
+        let size = (snapshot.gib, snapshot.odd_bytes);
+        return Ok((size, snapshot.unique_id.clone(), place, ready));
     }
     let message = format!("Resource {source} is not found.");
     Err(ArmError::new(
@@ -369,6 +396,9 @@ fn changed(state: &State, disk: &Disk, wanted: &Value) -> Result<Disk, ArmError>
     if let Some(gib) = body::number(&properties, "diskSizeGB")? {
         let copying = disk.copying.map(|copying| copying.percent(state.now));
         disk_rules::resize(disk, gib, copying)?;
+        if gib > disk.gib {
+            after.odd_bytes = 0;
+        }
         after.gib = gib;
     }
     if let Some(shares) = body::number(&properties, "maxShares")? {

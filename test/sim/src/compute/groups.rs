@@ -93,9 +93,10 @@ pub(crate) fn usages(state: &mut State, call: &Call) -> Answer {
     let mut rows = of_machines(state, &region);
     let disks = state.world.disks.values();
     let here: Vec<_> = disks.filter(|disk| disk.location == region).collect();
+    let limit = state.knobs.quotas.disks.unwrap_or(DISKS);
     rows.extend(KINDS.iter().map(|(name, shown, start)| {
         let found = here.iter().filter(|disk| disk.sku.starts_with(start));
-        row((name, shown), count(found.count()), DISKS)
+        row((name, shown), count(found.count()), limit)
     }));
     Ok(Reply::ok(json!({"value": rows})))
 }

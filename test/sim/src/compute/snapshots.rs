@@ -46,6 +46,10 @@ pub(crate) fn put(state: &mut State, call: &Call) -> Answer {
     } else {
         disk_rules::name(call.name(0))?;
         let made = made(state, call)?;
+        crate::quotas::snapshot(state, &made)?;
+        if let Some(source) = &made.origin.source_unique_id {
+            state.marks.came_from(&made.unique_id, source);
+        }
         state.world.snapshots.insert(target.clone(), made.clone());
         made
     };
@@ -120,6 +124,7 @@ fn same(existing: &Snapshot, wanted: &Value) -> Result<(), ArmError> {
 /// What a snapshot takes over from its source.
 struct Source {
     gib: u64,
+    odd_bytes: u64,
     sku: String,
     unique_id: String,
     location: String,
@@ -132,6 +137,7 @@ fn source(state: &State, id: &str) -> Result<Source, ArmError> {
     if let Some(disk) = state.world.disks.get(&key(id)) {
         return Ok(Source {
             gib: disk.gib,
+            odd_bytes: disk.odd_bytes,
             sku: disk.sku.clone(),
             unique_id: disk.unique_id.clone(),
             location: disk.location.clone(),
@@ -142,6 +148,7 @@ fn source(state: &State, id: &str) -> Result<Source, ArmError> {
     if let Some(snapshot) = state.world.snapshots.get(&key(id)) {
         return Ok(Source {
             gib: snapshot.gib,
+            odd_bytes: snapshot.odd_bytes,
             sku: snapshot.source_sku.clone(),
             unique_id: snapshot.unique_id.clone(),
             location: snapshot.location.clone(),
@@ -193,6 +200,7 @@ fn made(state: &mut State, call: &Call) -> Result<Snapshot, ArmError> {
         tags: body::tags(&call.body)?.unwrap_or_default(),
         sku: named.unwrap_or("Standard_LRS").to_owned(),
         gib: from.gib,
+        odd_bytes: from.odd_bytes,
         incremental,
         family: incremental.then_some(family),
         source_sku: from.sku,
@@ -318,7 +326,7 @@ fn show(state: &State, snapshot: &Snapshot) -> Value {
     let fields = json!({
         "creationData": snapshot.origin.shown,
         "diskSizeGB": snapshot.gib,
-        "diskSizeBytes": snapshot.gib << 30,
+        "diskSizeBytes": (snapshot.gib << 30) + snapshot.odd_bytes,
         "incremental": snapshot.incremental,
         "completionPercent": percent,
         "snapshotAccessState": access,

@@ -1,6 +1,6 @@
 //! The objects, their versions and the log that watches read.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azcsi_types::clock::Clock;
@@ -70,6 +70,20 @@ struct Inner {
     version: u64,
     objects: BTreeMap<Key, Arc<Value>>,
     log: VecDeque<Event>,
+    /// Handles of volumes that are gone and should have taken their disks along.
+    released: BTreeSet<String>,
+}
+
+const VOLUME: &str = "PersistentVolume";
+
+fn policy(volume: &Value) -> Option<&str> {
+    volume
+        .pointer("/spec/persistentVolumeReclaimPolicy")?
+        .as_str()
+}
+
+fn handle(volume: &Value) -> Option<&str> {
+    volume.pointer("/spec/csi/volumeHandle")?.as_str()
 }
 
 /// All objects of the stub.
@@ -111,6 +125,19 @@ impl Store {
     #[must_use]
     pub const fn controllers(&self) -> Option<&Controllers> {
         self.controllers.as_ref()
+    }
+
+    /// Handles of volumes that were deleted under the policy `Delete`, unless another volume has the
+    /// handle now.
+    #[must_use]
+    pub fn released(&self) -> Vec<String> {
+        let inner = self.lock();
+        let volumes = inner.objects.iter().filter(|(key, _)| key.0.kind == VOLUME);
+        let kept: BTreeSet<&str> = volumes.filter_map(|(_, object)| handle(object)).collect();
+        let gone = inner.released.iter();
+        gone.filter(|handle| !kept.contains(handle.as_str()))
+            .cloned()
+            .collect()
     }
 
     /// Failures that are to come.
@@ -373,6 +400,9 @@ impl Store {
         object::set_version_text(&mut last, &version.to_string());
         let object = Arc::new(last);
         inner.objects.remove(key);
+        if key.0.kind == VOLUME && policy(&object) == Some("Delete") {
+            inner.released.extend(handle(&object).map(str::to_owned));
+        }
         let change = Change::Deleted;
         self.log(
             inner,

@@ -59,6 +59,9 @@ pub trait Backend: std::fmt::Debug + Send + Sync + 'static {
     /// When something cannot be removed.
     fn collect(&self) -> std::io::Result<()>;
 
+    /// Tells the handles of volumes whose disks should be gone by now.
+    fn released(&self, handles: Vec<String>);
+
     /// Notes that a device was taken from someone who used it.
     fn report(&self, pulled: &Pulled);
 }

@@ -73,6 +73,7 @@ pub(super) async fn bind(
     world.backend.files_at(endpoints.files_of_accounts());
     let control_site = ControlSite {
         backend: Arc::clone(&world.backend),
+        kube: Arc::clone(&world.kube),
         keeper: Arc::clone(&world.keeper),
         clock: Arc::clone(&world.clock),
         throttles,

@@ -93,6 +93,8 @@ fn reply(status: StatusCode, body: &Value) -> Response<Bytes> {
 }
 
 impl Backend for Shelf {
+    fn released(&self, _: Vec<String>) {}
+
     fn arm(&self, request: Request<Bytes>) -> BoxFuture<'static, Result<Response<Bytes>, Cut>> {
         let path = request.uri().path().to_owned();
         let mut values = self.values.lock().expect("values");

@@ -32,3 +32,5 @@ mod storage_support;
 mod support;
 #[cfg(test)]
 mod throttle;
+#[cfg(test)]
+mod watch;

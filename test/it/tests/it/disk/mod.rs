@@ -8,6 +8,7 @@ mod create;
 mod halfway;
 mod known;
 mod known_disks;
+mod known_sizes;
 mod lifecycle;
 mod migrated;
 mod notices;
