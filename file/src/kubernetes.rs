@@ -167,7 +167,7 @@ impl Volumes for ClusterVolumes {
         });
         Box::pin(async move {
             match known {
-                None => Use::Unknown,
+                None => Use::Unread,
                 Some(true) => Use::Shared,
                 Some(false) => Use::Alone,
             }
@@ -180,8 +180,21 @@ impl Volumes for ClusterVolumes {
 fn shares(handle: &str, volume: &ShareHandle) -> bool {
     handle.parse::<ShareHandle>().is_ok_and(|other| {
         let (a, b) = (other.parts(), volume.parts());
-        a.account == b.account && a.share == b.share && other != *volume
+        let beside = match (&a.directory, &b.directory) {
+            (_, None) => true,
+            // Whoever has the whole share, or another directory, loses nothing.
+            (None, Some(_)) => false,
+            (Some(theirs), Some(ours)) => is_within(theirs, ours),
+        };
+        a.account == b.account && a.share == b.share && beside && other != *volume
     })
+}
+
+/// Whether a directory is another one or below it; SMB ignores case.
+fn is_within(path: &str, root: &str) -> bool {
+    let (path, root) = (path.to_lowercase(), root.to_lowercase());
+    let rest = path.strip_prefix(&root);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -214,9 +227,20 @@ mod tests {
             ("RG#ACCT#common##pvc-1#ns", false),
             ("rg#acct#other##pvc-2#ns", false),
             ("rg#acct2#common##pvc-2#ns", false),
+            ("rg#acct#common/d/pvc-2##pvc-2#ns", true),
             ("nothing", false),
         ] {
             assert_eq!(shares(other, &volume), same, "{other}");
+        }
+        let directory = "rg#acct#common/d/pvc-1##pvc-1#ns".parse().unwrap();
+        for (other, same) in [
+            ("rg#acct#common/d/pvc-1/x##pv-2#ns", true),
+            ("#acct#common/D/PVC-1", true),
+            ("rg#acct#common/d/pvc-10##pvc-10#ns", false),
+            ("rg#acct#common/d##pvc-3#ns", false),
+            ("rg#acct#common##pvc-4#ns", false),
+        ] {
+            assert_eq!(shares(other, &directory), same, "{other}");
         }
     }
 }

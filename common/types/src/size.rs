@@ -170,6 +170,15 @@ impl CapacityRange {
             && self.limit.is_none_or(|most| size <= most)
     }
 
+    /// The same without its upper bound.
+    #[must_use]
+    pub const fn without_limit(self) -> Self {
+        Self {
+            required: self.required,
+            limit: None,
+        }
+    }
+
     /// The smallest whole number of GiB in the range and in `least..=most`; `default` when the
     /// caller has no lower bound. The limit is never rounded up.
     ///

@@ -22,6 +22,17 @@ pub struct Draft {
     pub volume: String,
     /// The id of what it is a copy of.
     pub copy_of: Option<String>,
+    /// Whose the share is.
+    pub of: ShareOf,
+}
+
+/// Whose a share is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareOf {
+    /// The volume is the share.
+    Volume,
+    /// The volume is a directory in it, beside others.
+    Many,
 }
 
 /// The size of a new share.
@@ -45,7 +56,10 @@ impl Draft {
             root_squash: self.params.squash.map(str::to_owned),
             provisioned_iops: self.params.iops,
             provisioned_bandwidth_mibps: self.params.bandwidth,
-            metadata: record::new(&self.driver, &self.volume, self.copy_of.as_deref()),
+            metadata: match self.of {
+                ShareOf::Volume => record::new(&self.driver, &self.volume, self.copy_of.as_deref()),
+                ShareOf::Many => record::new_common(&self.driver),
+            },
         }
     }
 
@@ -55,12 +69,17 @@ impl Draft {
     /// The difference, in words.
     pub fn check(&self, share: &Share) -> Result<Existing, String> {
         let size = share.quota().ok_or("Azure does not tell its size")?;
-        if !self.range.admits(size.bytes()) {
+        // A common share grows with the largest volume in it.
+        if self.of == ShareOf::Volume && !self.range.admits(size.bytes()) {
             return Err(format!("its size is {size}"));
         }
         if share.is_nfs() != (self.params.protocol == Protocol::Nfs) {
             let protocol = if share.is_nfs() { "nfs" } else { "smb" };
             return Err(format!("its protocol is {protocol}"));
+        }
+        if self.of == ShareOf::Many && record::is_of_one(share) {
+            let text = "it was made for one volume and goes with that: name another share";
+            return Err(text.to_owned());
         }
         let owner = record::owner(share, &self.driver, Some(&self.volume));
         let named = self.params.name.is_some();

@@ -77,7 +77,7 @@ impl Handler for CreateSnapshot {
         let parts = volume.parts();
         if parts.directory.is_some() {
             let text = "the volume is a directory in a share that others use: a snapshot would hold all of it";
-            return Err(ControllerError::State(text.to_owned()));
+            return Err(ControllerError::Refused(text.to_owned()));
         }
         let at = ctx.locate(&op, parts, request.secrets.as_ref()).await?;
         ctx.no_other_source(&request)?;

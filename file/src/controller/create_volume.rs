@@ -13,12 +13,14 @@ use azcsi_types::size::{Bytes, CapacityRange, GiB};
 
 use super::Controller;
 use super::common::{in_share_guard, share_guard, volume_guard};
-use super::create_plan::{Draft, Existing};
+use super::create_plan::{Draft, Existing, ShareOf};
 use super::credentials::{self, Credentials};
+use super::directory::{self, Wish};
 use super::error::ControllerError;
 use super::keys::Which;
 use super::place::{Placed, Placing};
 use super::source::{Found, Source};
+use crate::model::folder::Folder;
 use crate::model::names;
 use crate::model::params::FileParams;
 use crate::model::protocol::Protocol;
@@ -33,6 +35,8 @@ pub struct CreateVolume;
 pub struct Request {
     name: String,
     share: ShareName,
+    /// The directory that is the volume, where the share is not.
+    directory: Option<Folder>,
     range: CapacityRange,
     params: FileParams,
     /// The parameters as they were given, for the volume context.
@@ -71,12 +75,17 @@ impl Handler for CreateVolume {
         let params = FileParams::parse(given.clone(), mutable.clone())?;
         check(ctx, &params, &access)?;
         let source = Source::read(wire.volume_content_source.clone())?;
+        if params.folder.per_volume && source.is_some() {
+            let text = "parameter 'folderPerVolume': such volumes are made empty, not of a snapshot or another volume";
+            return Err(ControllerError::Refused(text.to_owned()));
+        }
         let secrets = credentials::read(wire.secrets)?;
         let account = secrets.as_ref().map(|own| &own.account);
         let fingerprint =
             format!("{name:?} {range:?} {given:?} {mutable:?} {source:?} {account:?}");
         Ok(Request {
             share: share_name(&params, &name)?,
+            directory: directory::named(&params, &name)?,
             name,
             range,
             params,
@@ -110,7 +119,19 @@ impl Handler for CreateVolume {
             None => None,
         };
         let placing = placing(&ctx, &request, found.as_ref())?;
-        let placed = Box::pin(ctx.place(&op, &placing)).await?;
+        let mut placed = Box::pin(ctx.place(&op, &placing)).await?;
+        if let Some(directory) = &request.directory {
+            let wish = Wish {
+                volume: &request.name,
+                directory,
+                range: request.range,
+                on_delete: request.params.folder.on_delete,
+            };
+            let size = ctx
+                .make_volume_directory(&op, &placed.at, &wish, secrets)
+                .await?;
+            placed.existing = Existing::Complete(size);
+        }
         let share = &placed.at.share;
         let account = placed.at.account.name();
         let rest = Box::pin(finish(&ctx, &op, &request, (found.as_ref(), &placed))).await;
@@ -153,10 +174,6 @@ fn check(ctx: &Controller, params: &FileParams, access: &[Access]) -> Result<(),
         let text = "a file share has no block device: use volumeMode Filesystem";
         return Err(ControllerError::Refused(text.to_owned()));
     }
-    if params.folder.per_volume {
-        let text = "parameter 'folderPerVolume' is not offered by this version";
-        return Err(ControllerError::Refused(text.to_owned()));
-    }
     let account = &params.account;
     let elsewhere = account
         .subscription
@@ -194,6 +211,8 @@ fn placing(
     let protocol = request.params.share.protocol;
     let range = match found {
         Some(found) => found.check(request.range, protocol)?,
+        // A limit is the volume's, not that of the share which it has with others.
+        None if request.directory.is_some() => request.range.without_limit(),
         None => request.range,
     };
     Ok(Placing {
@@ -204,6 +223,10 @@ fn placing(
             driver: ctx.settings.driver.clone(),
             volume: request.name.clone(),
             copy_of: request.source.as_ref().map(Source::folded),
+            of: match request.directory {
+                None => ShareOf::Volume,
+                Some(_) => ShareOf::Many,
+            },
         },
         params: request.params.clone(),
         prefer: found.map(|found| found.at.account.clone()),
@@ -260,8 +283,12 @@ fn reply(ctx: &Controller, request: Request, placed: &Placed) -> Result<Reply, C
     let private = params.network.reach == Some(crate::model::params::Reach::PrivateEndpoint);
     let account = placed.at.account.name().to_ascii_lowercase();
     let suffix = ctx.suffix(&params.network);
-    let folder = params.folder.path.as_ref();
-    let folder = folder.map(|path| params.claim.expand(path.as_str()));
+    // Also where the id says it: a driver that does not read that finds it here.
+    let folder = match (&request.directory, &params.folder.path) {
+        (Some(directory), _) => Some(directory.to_string()),
+        (None, Some(path)) => Some(params.claim.expand(path.as_str())),
+        (None, None) => None,
+    };
     let context = volume_context::encode(
         &request.given,
         &NewVolume {
@@ -311,7 +338,7 @@ fn parts(
         // A key that comes with each request names its account itself.
         account: Some(account),
         share: placed.at.share.clone(),
-        directory: None,
+        directory: request.directory.as_ref().map(ToString::to_string),
         disk: None,
         unique: params.share.name.is_some().then(|| request.name.clone()),
         plane: match params.data_plane {

@@ -1,6 +1,7 @@
 //! DeleteVolume: only what was made for the volume, and never what others use.
 //!
-//! A share goes if a driver made it for this volume and nothing else is in it; its snapshots never go
+//! A directory goes if its own record says that it is the volume's and may go; the share that it is in
+//! never goes with it. A share goes if a driver made it for this volume and nothing else is in it; its snapshots never go
 //! with it unless that is switched on. A share that somebody else made, or that other volumes use,
 //! stays, and the volume counts as deleted.
 
@@ -15,6 +16,7 @@ use azcsi_types::share_handle::ShareHandle;
 use super::Controller;
 use super::common::{Located, in_share_guard, share_guard, volume_guard};
 use super::credentials::{self, Credentials};
+use super::delete_directory;
 use super::error::ControllerError;
 use super::ports::Use;
 use super::record::{self, Owner};
@@ -63,7 +65,7 @@ pub const fn decide(facts: Facts) -> Verdict {
         (Owner::OtherVolume, ..) => Verdict::Nothing("the share was made for another volume"),
         (_, _, Use::Shared) => Verdict::Nothing("other volumes use the share"),
         (Owner::Driver, true, _) => Verdict::Nothing("it cannot be told whose the share is"),
-        (Owner::Volume, true, Use::Unknown) => {
+        (Owner::Volume, true, Use::Unknown | Use::Unread) => {
             Verdict::Nothing("it cannot be told whether other volumes use the share")
         }
         (Owner::Volume | Owner::Driver, _, _) => Verdict::Share,
@@ -124,6 +126,10 @@ impl Handler for DeleteVolume {
             return Ok(());
         };
         let parts = volume.parts();
+        if parts.directory.is_some() {
+            let secrets = request.secrets.as_ref();
+            return delete_directory::delete(&ctx, &op, (&volume, &at), secrets).await;
+        }
         let facts = Facts {
             owner: record::owner(&share, &ctx.settings.driver, parts.unique.as_deref()),
             named: parts.unique.is_some(),
@@ -207,6 +213,7 @@ mod tests {
         for (owner, named, others) in [
             (Owner::Volume, true, Use::Shared),
             (Owner::Volume, true, Use::Unknown),
+            (Owner::Volume, true, Use::Unread),
             (Owner::Volume, false, Use::Shared),
             (Owner::Driver, true, Use::Alone),
             (Owner::OtherVolume, true, Use::Alone),

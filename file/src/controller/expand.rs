@@ -11,7 +11,7 @@ use azcsi_types::share_handle::ShareHandle;
 use azcsi_types::size::{Bytes, CapacityRange, GiB};
 
 use super::Controller;
-use super::common::share_guard;
+use super::common::{Located, share_guard};
 use super::credentials::{self, Credentials};
 use super::error::ControllerError;
 
@@ -94,6 +94,9 @@ impl Handler for Expand {
             return Err(ControllerError::State(text.to_owned()));
         }
         let at = ctx.locate(&op, parts, request.secrets.as_ref()).await?;
+        if super::directory::own(parts).is_some() {
+            return grow_directory(&ctx, &op, &request, &at).await;
+        }
         let share = ctx.need_share(&op, &at).await?;
         let size = share.quota().unwrap_or_default();
         let wanted = match plan(size, request.range).map_err(ControllerError::Range)? {
@@ -118,12 +121,45 @@ impl Handler for Expand {
     }
 }
 
+/// A volume that is a directory: its share has to be as large, and its record says how large it is.
+async fn grow_directory(
+    ctx: &Controller,
+    op: &Op,
+    request: &Request,
+    at: &Located,
+) -> Result<Bytes, ControllerError> {
+    let (parts, secrets) = (request.volume.parts(), request.secrets.as_ref());
+    ctx.need_share(op, at).await?;
+    let record = ctx.need_directory(op, at, (parts, secrets)).await?;
+    let Some((mut record, (path, _))) = record.zip(super::directory::own(parts)) else {
+        return Err(ControllerError::Absent {
+            what: format!("volume {}", request.volume),
+        });
+    };
+    if record.deleting {
+        let text = format!("volume {} is being deleted", request.volume);
+        return Err(ControllerError::Going(text));
+    }
+    match plan(record.size, request.range).map_err(ControllerError::Range)? {
+        Plan::Enough(size) => return Ok(size.bytes()),
+        Plan::Grow(wanted) => record.size = wanted,
+    }
+    ctx.grow_share(op, at, record.size).await?;
+    let target = super::directory::at(at, path)?;
+    let files = ctx.files_of(op, at, secrets).await?;
+    let noted = files
+        .set_directory_metadata(op, &target, &record.metadata())
+        .await;
+    // The share may have grown: nothing final is said of what is half done.
+    noted.map_err(|error| {
+        ControllerError::azure(format!("noting the size of {target}"), error)
+            .half_way(format!("growing {target}"))
+    })?;
+    Ok(record.size.bytes())
+}
+
 /// Sizes that no share of the account can have are final; everything else is tried again.
-fn failed(
-    at: &super::common::Located,
-    wanted: GiB,
-    error: azcsi_cloud::ArmError,
-) -> ControllerError {
+pub(super) fn failed(at: &Located, wanted: GiB, error: azcsi_cloud::ArmError) -> ControllerError {
     let sizes = [
         "FileShareProvisionedStorageInvalid",
         "ShareSizeLimitReached",

@@ -39,7 +39,12 @@ impl Handler for GetVolume {
     ) -> Result<Self::Reply, ControllerError> {
         let at = ctx.locate(&op, volume.parts(), None).await?;
         let share = ctx.need_share(&op, &at).await?;
-        Ok((volume, share.quota().unwrap_or_default().bytes()))
+        let directory = ctx.need_directory(&op, &at, (volume.parts(), None)).await?;
+        let size = match directory {
+            Some(directory) => directory.size,
+            None => share.quota().unwrap_or_default(),
+        };
+        Ok((volume, size.bytes()))
     }
 
     fn encode((volume, size): Self::Reply) -> Self::WireReply {

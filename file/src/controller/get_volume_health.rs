@@ -94,6 +94,7 @@ impl Handler for GetVolumeHealth {
         let at = ctx.locate(&op, volume.parts(), None).await?;
         // One that is gone is not found, as CSI wants it.
         let share = ctx.need_share(&op, &at).await?;
+        ctx.need_directory(&op, &at, (volume.parts(), None)).await?;
         let account = match volume.parts().plane {
             Plane::Management => Some(ctx.account(&op, &at.account).await?),
             Plane::Key | Plane::Oauth => None,

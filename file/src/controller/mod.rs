@@ -9,6 +9,7 @@
 //! | `choose`, `place`, `network` | an account for a volume, and the way to it |
 //! | [`source`], [`copy`] | what a volume is made of, and how its content comes into it |
 //! | [`access`], [`keys`] | how the shares of an account are managed, and with which key |
+//! | `directory`, `delete_directory`, `delete_tree` | volumes that are directories in a common share |
 //! | [`ports`] | what is asked of Kubernetes |
 //!
 //! No handler relies on what another process or an earlier call remembered: ids, the metadata of
@@ -23,8 +24,11 @@ pub mod create_plan;
 pub mod create_snapshot;
 pub mod create_volume;
 pub mod credentials;
+mod delete_directory;
 pub mod delete_snapshot;
+mod delete_tree;
 pub mod delete_volume;
+mod directory;
 pub mod error;
 pub mod expand;
 pub mod get_capabilities;

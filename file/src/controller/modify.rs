@@ -68,12 +68,15 @@ impl Handler for Modify {
     }
 
     async fn run(ctx: Arc<Controller>, request: Request, op: Op) -> Result<(), ControllerError> {
-        if request.wish == MutableParams::default() {
-            return Ok(());
-        }
         let parts = request.volume.parts();
+        // Also where nothing is to be changed: a volume that is gone is not found.
         let at = ctx.locate(&op, parts, request.secrets.as_ref()).await?;
         let share = ctx.need_share(&op, &at).await?;
+        if parts.directory.is_some() && request.wish != MutableParams::default() {
+            let text =
+                "the volume is a directory in a share that others use: change the share itself";
+            return Err(ControllerError::Refused(text.to_owned()));
+        }
         let Some(change) = plan(&share, request.wish) else {
             return Ok(());
         };

@@ -94,13 +94,16 @@ pub enum Use {
     Shared,
     /// Nothing else does.
     Alone,
-    /// It cannot be told.
+    /// It cannot be told, now or later: there is no cluster.
     Unknown,
+    /// The cluster has not said it yet.
+    Unread,
 }
 
 /// What the PersistentVolumes of this driver say.
 pub trait Volumes: Debug + Send + Sync + 'static {
-    /// Whether a PersistentVolume other than this one's is in the same share.
+    /// Whether a PersistentVolume other than this one's is in the same share; for a volume that is a
+    /// directory, whether one is in that directory.
     fn others<'a>(&'a self, volume: &'a ShareHandle) -> BoxFuture<'a, Use>;
 }
 

@@ -128,12 +128,16 @@ impl Controller {
         let parts = source.parts();
         if parts.disk.is_some() {
             let text = "the source is a disk file on a share: copy it from a pod";
-            return Err(ControllerError::State(text.to_owned()));
+            return Err(ControllerError::Refused(text.to_owned()));
         }
         let own = secrets.filter(|own| Some(&own.account) == parts.account.as_ref());
         let at = self.locate(op, &parts, own).await?;
         let (share, time): (Share, _) = match source {
-            Source::Volume(_) => (self.need_share(op, &at).await?, None),
+            Source::Volume(_) => {
+                let share = self.need_share(op, &at).await?;
+                self.need_directory(op, &at, (&parts, own)).await?;
+                (share, None)
+            }
             Source::Snapshot(id) => {
                 let found = at.access.snapshot(op, &at.share, id.time()).await;
                 let doing = || format!("reading snapshot {}", id.time());
@@ -199,7 +203,7 @@ impl Controller {
     }
 
     /// The file service of an account with its key: copies are made there, however shares are managed.
-    async fn data_plane(
+    pub(super) async fn data_plane(
         &self,
         op: &Op,
         at: &Located,

@@ -68,6 +68,8 @@ impl Handler for ValidateCapabilities {
         let parts = request.volume.parts();
         let at = ctx.locate(&op, parts, request.secrets.as_ref()).await?;
         ctx.need_share(&op, &at).await?;
+        let secrets = request.secrets.as_ref();
+        ctx.need_directory(&op, &at, (parts, secrets)).await?;
         let refused = request.access.iter();
         if let Some(reason) = refused
             .filter_map(|one| refuse(one, &request.volume))

@@ -16,7 +16,7 @@ pub use account::{AccountParams, Pick};
 pub use network::{DnsMode, NetworkParams, Reach};
 pub use secret::SecretParams;
 pub(super) use share::number;
-pub use share::{FolderParams, ShareParams};
+pub use share::{FolderParams, OnDelete, ShareParams};
 
 use super::claim::Claim;
 use super::protocol::{FsType, IdentityMount, Protocol, text, word};
@@ -124,10 +124,13 @@ impl FileParams {
                 "needs shareName: it names the share in which each volume gets its directory",
             );
         }
-        if self.folder.per_volume && self.share.vhd.is_some() {
+        if self.folder.per_volume
+            && self.account.shared_key == Some(false)
+            && self.data_plane != Some(DataPlane::Oauth)
+        {
             return conflict(
                 "folderPerVolume",
-                "cannot be used with a filesystem in fsType",
+                "needs the account's key, or useDataPlaneAPI oauth where allowSharedKeyAccess is false",
             );
         }
         Ok(())

@@ -4,7 +4,7 @@ use azcsi_cloud::Share;
 use azcsi_types::size::{CapacityRange, GiB};
 use serde_json::{Value, json};
 
-use super::{Draft, Existing, size};
+use super::{Draft, Existing, ShareOf, size};
 use crate::model::params::FileParams;
 use crate::model::sku::Sku;
 
@@ -25,6 +25,7 @@ fn draft(class: &[(&str, &str)], gib: i64) -> Draft {
         driver: "file.csi.azure.com".to_owned(),
         volume: "pvc-1".to_owned(),
         copy_of: None,
+        of: ShareOf::Volume,
     }
 }
 

@@ -33,8 +33,35 @@ pub struct ShareParams {
 pub struct FolderParams {
     /// The path; may hold placeholders.
     pub path: Option<Folder>,
-    /// Each volume is a directory of its own, which goes with it.
+    /// Each volume is a directory of its own.
     pub per_volume: bool,
+    /// What becomes of that directory with its volume.
+    pub on_delete: OnDelete,
+}
+
+/// What becomes of the directory of a volume that is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDelete {
+    /// It goes, with all that is in it.
+    #[default]
+    Delete,
+    /// It stays.
+    Retain,
+}
+
+impl OnDelete {
+    /// The words.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("delete", Self::Delete), ("retain", Self::Retain)];
+
+    /// Its word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Retain => "retain",
+        }
+    }
 }
 
 const TIERS: [(&str, &str); 4] = [
@@ -117,8 +144,18 @@ fn prefix(map: &mut ParamMap) -> Result<Option<String>, BadParam> {
 pub(super) fn take_folder(map: &mut ParamMap) -> Result<FolderParams, BadParam> {
     // The node makes it.
     flag(map, "createFolderIfNotExist")?;
+    let per_volume = flag(map, "folderPerVolume")?.unwrap_or_default();
+    let on_delete = word(map, &["onDelete"], &OnDelete::WORDS)?;
+    if on_delete.is_some() && !per_volume {
+        let problem = "is about the directory of a volume: it needs folderPerVolume".to_owned();
+        return Err(BadParam::Conflict {
+            key: "onDelete",
+            problem,
+        });
+    }
     Ok(FolderParams {
         path: folder(map)?,
-        per_volume: flag(map, "folderPerVolume")?.unwrap_or_default(),
+        per_volume,
+        on_delete: on_delete.unwrap_or_default(),
     })
 }

@@ -9,6 +9,7 @@ use super::request::{FileRef, FilesRequest};
 use super::shares::PAGE_LIMIT;
 use super::xml::Element;
 use crate::arm::error::ArmError;
+use crate::storage::shares::Metadata;
 
 /// What an entry of a directory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +57,43 @@ impl Files {
         at: &FileRef,
         attributes: &FileAttributes,
     ) -> Result<FileProperties, ArmError> {
+        self.create_directory_with(op, at, (attributes, &Metadata::new()))
+            .await
+    }
+
+    /// Makes a directory that has metadata from the beginning.
+    ///
+    /// # Errors
+    /// See [`ArmError`]; code `ResourceAlreadyExists` if there is one.
+    pub async fn create_directory_with(
+        &self,
+        op: &Op,
+        at: &FileRef,
+        (attributes, metadata): (&FileAttributes, &Metadata),
+    ) -> Result<FileProperties, ArmError> {
         let request = FilesRequest::write(Method::PUT, at)?
             .query("restype", "directory")
-            .attributes(attributes);
+            .attributes(attributes)
+            .metadata(metadata)?;
         let response = self.send(op, &request).await?;
         Ok(FileProperties::from_headers(response.headers()))
+    }
+
+    /// Replaces the metadata of a directory.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub async fn set_directory_metadata(
+        &self,
+        op: &Op,
+        at: &FileRef,
+        metadata: &Metadata,
+    ) -> Result<(), ArmError> {
+        let request = FilesRequest::write(Method::PUT, at)?
+            .query("restype", "directory")
+            .query("comp", "metadata")
+            .metadata(metadata)?;
+        self.send(op, &request).await.map(drop)
     }
 
     /// Reads what the service tells of a directory.

@@ -23,17 +23,17 @@ const FILES: [(&str, &[u8]); 4] = [
     ("a/b/empty", b""),
 ];
 
-fn op() -> Op {
+pub(super) fn op() -> Op {
     Op::start("test", Deadline::NEVER)
 }
 
-fn at(share: &ShareName, path: &str) -> FileRef {
+pub(super) fn at(share: &ShareName, path: &str) -> FileRef {
     FileRef::live(share.clone(), path.parse::<SharePath>().unwrap())
 }
 
 impl World {
     /// The file service of a volume's account, and its share.
-    async fn files(&self, id: &str) -> (Files, ShareName) {
+    pub(super) async fn files(&self, id: &str) -> (Files, ShareName) {
         let handle: ShareHandle = id.parse().unwrap();
         let name = handle.parts().account.clone().unwrap();
         let uri = AccountUri::new(SUBSCRIPTION, GROUP, &name).unwrap();

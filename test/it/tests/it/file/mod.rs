@@ -4,5 +4,6 @@ mod changes;
 mod copies;
 mod create;
 mod delete;
+mod directories;
 mod snapshots;
 pub(crate) mod world;

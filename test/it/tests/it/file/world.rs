@@ -127,6 +127,11 @@ impl World {
         Self::with(Profile::Instant)
     }
 
+    /// With documented times and limits.
+    pub(crate) fn throttled() -> Self {
+        Self::with(Profile::Azure)
+    }
+
     pub(crate) fn with(profile: Profile) -> Self {
         let clock = clock();
         let mut options = SimOptions::new(Arc::clone(&clock));

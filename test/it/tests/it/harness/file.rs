@@ -25,7 +25,26 @@ pub(super) enum Rpc {
     Modify,
     Snapshot,
     DeleteSnapshot,
+    /// The volume is a directory of a share that has another one.
+    CreateDirectory,
+    DeleteDirectory,
+    ExpandDirectory,
 }
+
+impl Rpc {
+    const fn is_of_directory(self) -> bool {
+        matches!(
+            self,
+            Self::CreateDirectory | Self::DeleteDirectory | Self::ExpandDirectory
+        )
+    }
+}
+
+const DIRECTORIES: &[(&str, &str)] = &[
+    ("shareName", "common"),
+    ("folderName", "claims"),
+    ("folderPerVolume", "true"),
+];
 
 const fn makes(rpc: Rpc, own: &'static [Code]) -> Operation<Rpc> {
     Operation {
@@ -44,6 +63,7 @@ const fn takes(rpc: Rpc) -> Operation<Rpc> {
 }
 
 const CREATE: &[Code] = &[Code::NotFound, Code::AlreadyExists, Code::OutOfRange];
+const EXPAND: &[Code] = &[Code::NotFound, Code::FailedPrecondition, Code::OutOfRange];
 
 /// The file driver over an Azure that takes its time.
 pub(super) struct File(World);
@@ -56,10 +76,10 @@ impl File {
         accounts.iter().fold(text.to_owned(), plain)
     }
 
-    async fn create(&self, from: Option<Type>) -> Result<String, Status> {
+    async fn create(&self, from: Option<Type>, class: &[(&str, &str)]) -> Result<String, Status> {
         let request = v1::CreateVolumeRequest {
             volume_content_source: from.map(|from| v1::VolumeContentSource { r#type: Some(from) }),
-            ..create_request("new", 5, &[])
+            ..create_request("new", 5, class)
         };
         let volume = self.0.create(request).await?;
         let answer = format!("{} {}", volume.volume_id, volume.capacity_bytes);
@@ -68,7 +88,7 @@ impl File {
 
     async fn change(&self, rpc: Rpc, id: &str) -> Result<String, Status> {
         let controller = &self.0.controller;
-        if rpc == Rpc::Expand {
+        if rpc != Rpc::Modify {
             let request = v1::ControllerExpandVolumeRequest {
                 volume_id: id.to_owned(),
                 capacity_range: Some(v1::CapacityRange {
@@ -101,13 +121,13 @@ impl Driver for File {
         makes(Rpc::Restore, CREATE),
         makes(Rpc::Clone, CREATE),
         takes(Rpc::Delete),
-        makes(
-            Rpc::Expand,
-            &[Code::NotFound, Code::FailedPrecondition, Code::OutOfRange],
-        ),
+        makes(Rpc::Expand, EXPAND),
         makes(Rpc::Modify, &[Code::NotFound]),
         makes(Rpc::Snapshot, &[Code::AlreadyExists, Code::NotFound]),
         takes(Rpc::DeleteSnapshot),
+        makes(Rpc::CreateDirectory, CREATE),
+        takes(Rpc::DeleteDirectory),
+        makes(Rpc::ExpandDirectory, EXPAND),
     ];
 
     async fn ready(rpc: Rpc) -> (Self, String) {
@@ -117,11 +137,17 @@ impl Driver for File {
         }
         let (gib, class): (_, &[_]) = match rpc {
             Rpc::Modify => (100, &[("skuName", "PremiumV2_LRS")]),
+            rpc if rpc.is_of_directory() => (5, DIRECTORIES),
             _ => (5, &[]),
         };
         let mut subject = file.0.volume("old", gib, class).await.volume_id;
         if matches!(rpc, Rpc::Restore | Rpc::Clone) {
             file.0.fill(&subject).await;
+        }
+        if rpc.is_of_directory() {
+            file.0.populate(&subject, "claims/old").await;
+            let other = file.0.volume("other", 5, DIRECTORIES).await.volume_id;
+            file.0.populate(&other, "claims/other").await;
         }
         if matches!(rpc, Rpc::Restore | Rpc::DeleteSnapshot) {
             let taken = file.0.snapshot("snap", &subject).await.unwrap();
@@ -137,17 +163,20 @@ impl Driver for File {
     async fn call(&self, rpc: Rpc, subject: &str) -> Result<String, Status> {
         let id = || subject.to_owned();
         match rpc {
-            Rpc::CreateFirst | Rpc::Create => self.create(None).await,
+            Rpc::CreateFirst | Rpc::Create => self.create(None, &[]).await,
+            Rpc::CreateDirectory => self.create(None, DIRECTORIES).await,
             Rpc::Restore => {
                 let from = SnapshotSource { snapshot_id: id() };
-                self.create(Some(Type::Snapshot(from))).await
+                self.create(Some(Type::Snapshot(from)), &[]).await
             }
             Rpc::Clone => {
                 let from = VolumeSource { volume_id: id() };
-                self.create(Some(Type::Volume(from))).await
+                self.create(Some(Type::Volume(from)), &[]).await
             }
-            Rpc::Delete => self.0.delete(subject).await.map(|()| String::new()),
-            Rpc::Expand | Rpc::Modify => self.change(rpc, subject).await,
+            Rpc::Delete | Rpc::DeleteDirectory => {
+                self.0.delete(subject).await.map(|()| String::new())
+            }
+            Rpc::Expand | Rpc::ExpandDirectory | Rpc::Modify => self.change(rpc, subject).await,
             // Its id says when it was taken.
             Rpc::Snapshot => {
                 let taken = self.0.snapshot("snap", subject).await?;
@@ -188,6 +217,23 @@ impl Driver for File {
             return full
                 .await
                 .map_err(|_| "its files are not all there".to_owned());
+        }
+        if rpc.is_of_directory() {
+            let account = self.0.accounts().remove(0);
+            let id = format!("rg#{account}#common");
+            let made = self.0.has_directory(&id, "claims/new").await;
+            if made != (rpc == Rpc::CreateDirectory) {
+                return Err(format!("directory claims/new is there: {made}"));
+            }
+            for (path, there) in [
+                ("claims/old/a/b/x", rpc != Rpc::DeleteDirectory),
+                ("claims/other/x", true),
+                ("claims/other/a/b/x", true),
+            ] {
+                if self.0.has_file(&id, path).await != there {
+                    return Err(format!("{path} should be there: {there}"));
+                }
+            }
         }
         Ok(())
     }

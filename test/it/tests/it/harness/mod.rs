@@ -105,6 +105,17 @@ fn a_file_controller_killed_while_it_makes_an_account_is_made_good_by_the_next_o
 }
 
 #[test]
+fn a_file_controller_killed_over_a_directory_is_made_good_by_the_next_one() {
+    let wanted = |rpc| {
+        matches!(
+            rpc,
+            F::CreateDirectory | F::DeleteDirectory | F::ExpandDirectory
+        )
+    };
+    assert_none(&crashes::<file::File>(wanted));
+}
+
+#[test]
 fn a_file_controller_killed_while_it_copies_is_made_good_by_the_next_one() {
     let wanted = |rpc| matches!(rpc, F::Restore | F::Clone);
     assert_none(&crashes::<file::File>(wanted));
