@@ -5,5 +5,7 @@ mod copies;
 mod create;
 mod delete;
 mod directories;
+mod known;
+mod networks;
 mod snapshots;
 pub(crate) mod world;
