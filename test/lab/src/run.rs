@@ -20,6 +20,7 @@ pub fn command<S: AsRef<OsStr>>(argv: &[S]) -> Result<Command> {
         .env("LC_ALL", "C.UTF-8")
         .process_group(0)
         .kill_on_drop(true);
+    azcsi_rig::process::ends_with_us(&mut command);
     Ok(command)
 }
 

@@ -20,6 +20,24 @@ pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
+/// Has the kernel send SIGTERM to the child when the thread that starts it ends, however it ends: a
+/// program that is killed leaves no simulator, driver or machine behind. To be started from a thread
+/// that lasts.
+#[expect(unsafe_code, reason = "a step between fork and exec")]
+pub fn ends_with_us(command: &mut Command) {
+    let us = nix::unistd::getpid();
+    let step = move || {
+        nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
+        // Killed before the line above: nobody will tell.
+        if nix::unistd::getppid() != us {
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
+        Ok(())
+    };
+    // SAFETY: two system calls, and no memory is taken.
+    unsafe { command.pre_exec(step) };
+}
+
 /// A process that this program started.
 #[derive(Debug)]
 pub struct Process {
@@ -37,14 +55,17 @@ impl Process {
     pub fn start(name: &str, program: &Path, args: &[String], log_dir: &Path) -> Result<Self> {
         let log = log_dir.join(format!("{name}.log"));
         let file = std::fs::File::create(&log).with_context(|| format!("log {}", log.display()))?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(file)
             // Ctrl-C reaches this program only; it then ends the others in order.
             .process_group(0)
-            .kill_on_drop(true)
+            .kill_on_drop(true);
+        ends_with_us(&mut command);
+        let child = command
             .spawn()
             .with_context(|| format!("starting {} ({})", name, program.display()))?;
         Ok(Self {

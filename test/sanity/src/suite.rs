@@ -206,14 +206,17 @@ pub(crate) async fn run(
         clippy::disallowed_methods,
         reason = "a launcher of binaries; drivers spawn through azcsi-host"
     )]
-    tokio::process::Command::new(program)
+    let mut command = tokio::process::Command::new(program);
+    command
         .args(arguments(target, asked, results)?)
         .stdin(Stdio::null())
         .stderr(output.try_clone()?)
         .stdout(output)
         // Ctrl-C reaches this program only; it then ends the others in order.
         .process_group(0)
-        .kill_on_drop(true)
+        .kill_on_drop(true);
+    azcsi_rig::process::ends_with_us(&mut command);
+    command
         .spawn()
         .with_context(|| format!("starting {}", program.display()))?
         .wait()
