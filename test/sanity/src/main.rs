@@ -21,7 +21,6 @@ use anyhow::{Result, bail};
 use azcsi_rig::leftovers::leave_nothing;
 use azcsi_rig::rig::Rig;
 use clap::Parser;
-use clap::builder::ArgPredicate;
 use futures_util::{StreamExt as _, stream};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -34,14 +33,14 @@ use world::{Ran, Tools};
 #[command(name = "azcsi-sanity")]
 struct Arguments {
     /// Folder of azcsi-sim and azuredisk-csi.
-    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
-    bin: PathBuf,
+    #[arg(long, required_unless_present = "list")]
+    bin: Option<PathBuf>,
     /// The csi-sanity binary, as test/sanity/build.sh prints it.
-    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
-    suite: PathBuf,
+    #[arg(long, required_unless_present = "list")]
+    suite: Option<PathBuf>,
     /// Folder for JUnit files and the suite's output.
-    #[arg(long, default_value_if("list", ArgPredicate::IsPresent, "."))]
-    reports: PathBuf,
+    #[arg(long, required_unless_present = "list")]
+    reports: Option<PathBuf>,
     /// Every combination, and twenty orders, instead of the selection for each change.
     #[arg(long)]
     full: bool,
@@ -86,7 +85,10 @@ async fn run(arguments: Arguments) -> Result<()> {
         .filter(|combination| combination.to_string().contains(&arguments.only))
         .collect();
     if chosen.is_empty() {
-        bail!("no combination is called like '{}'", arguments.only);
+        bail!(
+            "no combination is called like '{}': --list shows them, with --full all",
+            arguments.only
+        );
     }
     if arguments.list {
         chosen.iter().for_each(|one| say(&one.to_string()));
@@ -96,12 +98,12 @@ async fn run(arguments: Arguments) -> Result<()> {
         bail!("it makes loop devices and mounts: run it as root (make sanity does, through sudo)");
     }
     let first = arguments.seed.map_or_else(random, Ok)?;
-    std::fs::create_dir_all(&arguments.reports)?;
-    let tools = Tools {
-        bin: arguments.bin,
-        suite: arguments.suite,
-        reports: std::path::absolute(&arguments.reports)?,
+    let (Some(bin), Some(suite), Some(reports)) =
+        (arguments.bin, arguments.suite, arguments.reports)
+    else {
+        bail!("--bin, --suite and --reports are needed");
     };
+    let tools = Tools::new(bin, suite, &reports)?;
     let jobs = usize::from(arguments.jobs);
     let failed = all(&tools, chosen, first, jobs).await?;
     say(&format!("\nreports: {}", tools.reports.display()));

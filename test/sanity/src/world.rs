@@ -1,8 +1,9 @@
 //! One combination from start to end: the processes, the runs, and the proof that nothing is left.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use azcsi_rig::leftovers::{loops_below, mounts_below};
 use azcsi_rig::rig::{Plan, Rig, Setup};
 use azcsi_sanity::capabilities::{Advertised, DISK, ask, missing, plugin};
@@ -21,6 +22,43 @@ pub(crate) struct Tools {
     pub(crate) suite: PathBuf,
     /// Where reports go.
     pub(crate) reports: PathBuf,
+    /// Held for as long as reports are written there: two runs must not judge each other's.
+    _lock: File,
+}
+
+impl Tools {
+    /// Looks whether they are there, before anything is started.
+    ///
+    /// # Errors
+    /// What is missing, and what makes it.
+    pub(crate) fn new(bin: PathBuf, suite: PathBuf, reports: &Path) -> Result<Self> {
+        for (path, maker) in [
+            (bin.join("azcsi-sim"), "cargo build -p azcsi-sim"),
+            (bin.join("azuredisk-csi"), "cargo build -p azcsi-disk"),
+            (suite.clone(), "test/sanity/build.sh"),
+        ] {
+            ensure!(
+                path.is_file(),
+                "{} does not exist: {maker} makes it",
+                path.display()
+            );
+        }
+        std::fs::create_dir_all(reports)
+            .with_context(|| format!("no reports can be written to {}", reports.display()))?;
+        let lock = File::create(reports.join("lock")).context("the lock of the reports")?;
+        lock.try_lock().with_context(|| {
+            let folder = reports.display();
+            format!(
+                "another run writes its reports to {folder}: wait for it, or name another --reports"
+            )
+        })?;
+        Ok(Self {
+            bin,
+            suite,
+            reports: std::path::absolute(reports)?,
+            _lock: lock,
+        })
+    }
 }
 
 /// How one run of the suite ended.

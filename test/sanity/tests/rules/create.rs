@@ -3,7 +3,7 @@
 use azcsi_proto::csi::v1::volume_content_source::{SnapshotSource, Type};
 use azcsi_proto::csi::v1::{
     CapacityRange, ControllerExpandVolumeRequest, CreateSnapshotRequest, CreateVolumeRequest,
-    DeleteSnapshotRequest, VolumeContentSource,
+    DeleteSnapshotRequest, DeleteVolumeRequest, VolumeContentSource,
 };
 use azcsi_rig::rig::Rig;
 use tonic::Code;
@@ -102,6 +102,39 @@ async fn control_characters_in_a_name_are_invalid() {
             for name in ["a\u{1}b", "a\u{b}", "a\u{7f}"] {
                 let reply = calls.create_volume(request(name)).await;
                 assert_eq!(code(reply), Code::InvalidArgument, "{name:?}");
+            }
+        })
+        .await;
+}
+
+/// CSI, size limits. Ids of Azure and tokens of pods are longer than CSI's limits for them.
+#[tokio::test]
+async fn a_field_of_the_greatest_length_is_taken_and_a_longer_one_is_invalid() {
+    USUAL
+        .run(async |rig: &Rig| {
+            create(rig, &"n".repeat(128)).await;
+            let mut calls = rig.controller.controller();
+            let mut too_long = request("sizes");
+            too_long.parameters = [("k".to_owned(), "v".repeat(64 << 10))].into();
+            for size in [4096, 4097] {
+                let request = DeleteVolumeRequest {
+                    volume_id: "i".repeat(size),
+                    ..DeleteVolumeRequest::default()
+                };
+                let reply = calls.delete_volume(request).await;
+                let (expected, ended) = match size {
+                    // No id of a disk, but as long as an id may be: nothing to delete.
+                    4096 => (
+                        Code::Ok,
+                        reply.map_or_else(|status| status.code(), |_| Code::Ok),
+                    ),
+                    _ => (Code::InvalidArgument, code(reply)),
+                };
+                assert_eq!(ended, expected, "an id of {size} bytes");
+            }
+            for wrong in [request(&"n".repeat(129)), too_long] {
+                let reply = calls.create_volume(wrong).await;
+                assert_eq!(code(reply), Code::InvalidArgument);
             }
         })
         .await;
