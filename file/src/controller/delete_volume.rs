@@ -1,9 +1,9 @@
 //! DeleteVolume: only what was made for the volume, and never what others use.
 //!
 //! A directory goes if its own record says that it is the volume's and may go; the share that it is in
-//! never goes with it. A share goes if a driver made it for this volume and nothing else is in it; its snapshots never go
-//! with it unless that is switched on. A share that somebody else made, or that other volumes use,
-//! stays, and the volume counts as deleted.
+//! never goes with it. A share goes if a driver made it for this volume and nothing else is in it; its
+//! snapshots never go with it unless that is switched on. A share that somebody else made, or that
+//! other volumes use, stays, and the volume counts as deleted.
 
 use std::sync::Arc;
 
