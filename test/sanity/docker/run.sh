@@ -113,6 +113,7 @@ code=0
 wait "$suite_pid" || code=$?
 suite_pid=''
 cp -r "$work/reports/." "$reports/"
+echo "copied to: $reports"
 for logs in "$work"/tmp/azcsi-sanity-*/logs; do
   # They stay only where something failed.
   [ ! -d "$logs" ] || { cp -r "$logs" "$reports/$(basename "$(dirname "$logs")").logs"; echo "kept: $reports/$(basename "$(dirname "$logs")").logs"; }
