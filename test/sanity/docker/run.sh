@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# csi-sanity with every process in a container of its own: the local Azure, each driver, and the suite.
+# csi-sanity with every process in a container of its own: the local Azure, the Disk driver, and the suite.
 # The same runner and the same judgement as without containers; the programs it starts are small
 # launchers that put the real ones into containers.
 #   run.sh BIN SUITE REPORTS [argument of azcsi-sanity]...
@@ -7,6 +7,7 @@
 # own, with its data in a folder of its own, and stops it at the end.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+[ $# -ge 3 ] || { echo "usage: run.sh BIN SUITE REPORTS [argument of azcsi-sanity]..." >&2; exit 2; }
 bin="$(realpath "$1")" suite="$(realpath "$2")"
 mkdir -p "$3"
 reports="$(realpath "$3")"

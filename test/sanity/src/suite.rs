@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::combination::{Access, Variant};
 
-/// Part of every secret that is handed out. It must appear in no log and no answer.
+/// Part of every secret that is handed out. It must appear in no log of a process.
 pub(crate) const MARK: &str = "sanity-must-stay-secret";
 
 /// Requests that may carry secrets, as the suite's file names them.

@@ -197,7 +197,6 @@ async fn a_refusal_for_lack_of_rights_is_permission_denied() {
     USUAL
         .run(async |rig: &Rig| {
             let effect = status(403, "AuthorizationFailed");
-            // A list of what could be read before may still be answered from what is known.
             sweep(rig, "forbidden", effect, &[Code::PermissionDenied]).await;
         })
         .await;
