@@ -11,6 +11,8 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 bin="$(realpath "$1")" suite="$(realpath "$2")"
 mkdir -p "$3"
 reports="$(realpath "$3")"
+exec 9>"$reports/lock"
+flock -n 9 || { echo "sanity-docker: another run writes its reports to $reports: wait for it, or name another folder" >&2; exit 1; }
 shift 3
 export PATH="$PATH:/usr/sbin:/sbin"
 

@@ -1,7 +1,7 @@
 //! One run of csi-sanity: its input files, its arguments, its reports.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ fn arguments(target: &Target, asked: Asked, results: &Results) -> Result<Vec<Str
     Ok(list)
 }
 
-/// Runs the suite to its end. What it found is in its results; its exit code adds nothing to them.
+/// Runs the suite to its end, and answers how it ended. What it found is in its results.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -199,7 +199,7 @@ pub(crate) async fn run(
     target: &Target,
     asked: Asked,
     results: &Results,
-) -> Result<()> {
+) -> Result<ExitStatus> {
     results.forget()?;
     let output = std::fs::File::create(&results.output)?;
     #[expect(
@@ -216,12 +216,10 @@ pub(crate) async fn run(
         .process_group(0)
         .kill_on_drop(true);
     azcsi_rig::process::ends_with_us(&mut command);
-    command
+    let mut suite = command
         .spawn()
-        .with_context(|| format!("starting {}", program.display()))?
-        .wait()
-        .await?;
-    Ok(())
+        .with_context(|| format!("starting {}", program.display()))?;
+    Ok(suite.wait().await?)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! One combination from start to end: the processes, the runs, and the proof that nothing is left.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use azcsi_rig::leftovers::{loops_below, mounts_below};
 use azcsi_rig::rig::{Plan, Rig, Setup};
 use azcsi_sanity::capabilities::{Advertised, DISK, ask, missing, plugin};
@@ -45,13 +45,18 @@ impl Tools {
         }
         std::fs::create_dir_all(reports)
             .with_context(|| format!("no reports can be written to {}", reports.display()))?;
-        let lock = File::create(reports.join("lock")).context("the lock of the reports")?;
-        lock.try_lock().with_context(|| {
-            let folder = reports.display();
-            format!(
+        let folder = reports.display();
+        let lock = File::create(reports.join("lock"))
+            .with_context(|| format!("no reports can be written to {folder}"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(
                 "another run writes its reports to {folder}: wait for it, or name another --reports"
-            )
-        })?;
+            ),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("locking {folder}"));
+            }
+        }
         Ok(Self {
             bin,
             suite,
@@ -149,18 +154,35 @@ pub(crate) async fn suite(
         seed,
     };
     let results = Results::of(&tools.reports, &format!("{combination}-{seed}"));
-    run(&tools.suite, &target, asked, &results).await?;
+    let ended = run(&tools.suite, &target, asked, &results).await?;
     let mut verdict = Report::read(&results.json)?.judge(advertised);
+    let summary = results.summary()?;
+    verdict.problems.extend(flaws(&summary, ended.success()));
     if !results.junit.exists() {
         verdict
             .problems
             .push("the suite wrote no JUnit file".to_owned());
     }
     Ok(Ran {
-        summary: results.summary()?,
+        summary,
         verdict,
         seed,
     })
+}
+
+/// What the suite says of itself has to agree with a report in which all is well.
+fn flaws(summary: &[String], succeeded: bool) -> Vec<String> {
+    let has = |start: &str| summary.iter().any(|line| line.starts_with(start));
+    let mut found = Vec::new();
+    if !(has("Ran ") && has("SUCCESS!")) {
+        found.push(format!(
+            "the suite's own summary is no success: {summary:?}"
+        ));
+    }
+    if !succeeded {
+        found.push("the suite's exit code is not 0".to_owned());
+    }
+    found
 }
 
 /// What is left in Azure and on the machine, and what must never have happened.
@@ -222,6 +244,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_suite_that_does_not_call_itself_a_success_is_none() {
+        let [ran, good, bad] = [
+            "Ran 95 of 103 Specs",
+            "SUCCESS! -- 95 Passed",
+            "FAIL! -- 1 Failed",
+        ];
+        let lines = |list: &[&str]| {
+            list.iter()
+                .map(|line| (*line).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(flaws(&lines(&[ran, good]), true), Vec::<String>::new());
+        assert_eq!(flaws(&lines(&[ran, good]), false).len(), 1);
+        assert_eq!(flaws(&lines(&[ran, bad]), false).len(), 2);
+        assert_eq!(flaws(&[], true).len(), 1);
+    }
 
     #[test]
     fn names_are_read_from_lists_and_maps_and_nothing_else() {

@@ -115,7 +115,7 @@ async fn a_field_of_the_greatest_length_is_taken_and_a_longer_one_is_invalid() {
             create(rig, &"n".repeat(128)).await;
             let mut calls = rig.controller.controller();
             let mut too_long = request("sizes");
-            too_long.parameters = [("k".to_owned(), "v".repeat(64 << 10))].into();
+            too_long.parameters = [("tags".to_owned(), "v".repeat(64 << 10))].into();
             for size in [4096, 4097] {
                 let request = DeleteVolumeRequest {
                     volume_id: "i".repeat(size),
@@ -132,9 +132,10 @@ async fn a_field_of_the_greatest_length_is_taken_and_a_longer_one_is_invalid() {
                 };
                 assert_eq!(ended, expected, "an id of {size} bytes");
             }
-            for wrong in [request(&"n".repeat(129)), too_long] {
-                let reply = calls.create_volume(wrong).await;
-                assert_eq!(code(reply), Code::InvalidArgument);
+            for (wrong, word) in [(request(&"n".repeat(129)), "128"), (too_long, "65536")] {
+                let status = calls.create_volume(wrong).await.unwrap_err();
+                assert_eq!(status.code(), Code::InvalidArgument);
+                assert!(status.message().contains(word), "{}", status.message());
             }
         })
         .await;
